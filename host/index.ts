@@ -4,7 +4,7 @@ export {
   type KeyChangesInput,
   type NewKeyInput,
   RateLimitHandler,
-} from './access/index.ts';
+} from './data/access/index.ts';
 export { AanaApp } from './application/app.ts';
 export type { AanaAppOptions, ConnectOptions, DeployOptions } from './application/app-options.ts';
 export type { BuildOptions } from './application/module/build-config.ts';
@@ -23,11 +23,11 @@ export {
   connect,
   type LogOptions,
   type RunningApplication,
-} from './control/client/index.ts';
-export { type Config, type ConfigInput, loadConfig, type LoadOptions } from './config/index.ts';
-export type { HeldAudio } from './control/index.ts';
-export type { ApplicationReport, DeploymentMethods, DeploymentReport, ReplicaReport } from './http/index.ts';
-export { AanaError, type AanaErrorOptions, type ErrorKind } from './core/errors.ts';
+} from './apis/control/client/index.ts';
+export { type Config, type ConfigInput, loadConfig, type LoadOptions } from './base/config/index.ts';
+export type { HeldAudio } from './apis/control/index.ts';
+export type { ApplicationReport, DeploymentMethods, DeploymentReport, ReplicaReport } from './apis/http/index.ts';
+export { AanaError, type AanaErrorOptions, type ErrorKind } from './base/core/errors.ts';
 export type {
   Attributes,
   Counter,
@@ -39,7 +39,7 @@ export type {
   SpanKind,
   SpanOptions,
   Telemetry,
-} from './core/telemetry.ts';
+} from './base/core/telemetry.ts';
 export {
   createLogger,
   type LogFields,
@@ -47,7 +47,7 @@ export {
   type LoggerOptions,
   type LogLevel,
   silentLogger,
-} from './core/log/logger.ts';
+} from './base/core/log/logger.ts';
 export {
   BaseTextGenerationDeployment,
   type BoundDeployment,
@@ -97,15 +97,15 @@ export {
   WhisperConfig,
   WhisperDeployment,
   WhisperModelSize,
-} from './deployments/index.ts';
-export type { HostEndpointContext, HostEndpointResult } from './endpoints/index.ts';
-export type { AppMiddleware, AppStatus, RouterLike } from './http/index.ts';
-export type { OpenApiParams } from './openapi/index.ts';
-export type { HeldImage, MediaSource, OpenAudioOptions, OpenImageOptions } from './media/index.ts';
-export { ModelStore, type ResolvedModel } from './models/index.ts';
-export { InferenceException } from './replicas/index.ts';
-export type { AppliedMigration, MigrationSource, Repositories, Storage } from './storage/index.ts';
-export * as schemas from './schemas/index.ts';
-export * as transcripts from './transcripts/index.ts';
+} from './inference/deployments/index.ts';
+export type { HostEndpointContext, HostEndpointResult } from './endpoints/registry/index.ts';
+export type { AppMiddleware, AppStatus, RouterLike } from './apis/http/index.ts';
+export type { OpenApiParams } from './apis/openapi/index.ts';
+export type { HeldImage, MediaSource, OpenAudioOptions, OpenImageOptions } from './io/media/index.ts';
+export { ModelStore, type ResolvedModel } from './setup/models/index.ts';
+export { InferenceException } from './inference/replicas/index.ts';
+export type { AppliedMigration, MigrationSource, Repositories, Storage } from './data/storage/index.ts';
+export * as schemas from './base/schemas/index.ts';
+export * as transcripts from './base/transcripts/index.ts';
 export { z } from 'zod';
-export type { PluginState, ReloadOutcome } from './plugins/set/plugin-state.ts';
+export type { PluginState, ReloadOutcome } from './endpoints/plugins/set/plugin-state.ts';

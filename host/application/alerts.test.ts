@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import type { AlertReport } from '../alerts/index.ts';
+import type { AlertReport } from '../base/alerts/index.ts';
 import { applicationAlerts } from '../cli/commands/care/alerts.ts';
-import { startDashboardApp } from '../http/dashboard/fixtures/dashboard-app.ts';
-import { CertificateFolder, hasOpenssl } from '../http/fixtures/certificates.ts';
+import { startDashboardApp } from '../apis/http/dashboard/fixtures/dashboard-app.ts';
+import { CertificateFolder, hasOpenssl } from '../apis/http/fixtures/certificates.ts';
 import type { AanaApp, ConfigInput } from '../index.ts';
 import { until } from '../test/helpers/server.ts';
 import { skip } from '../test/skip.ts';
-import { isSigned, type Received, Receiver } from '../webhooks/fixtures/receiver.ts';
+import { isSigned, type Received, Receiver } from '../data/webhooks/fixtures/receiver.ts';
 import { FragileDeployment } from './fixtures/fragile-deployment.ts';
 import { makeApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
 

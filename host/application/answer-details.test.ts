@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../core/log/logger.ts';
-import { EchoTextGeneration } from '../deployments/fixtures/echo-text-generation.ts';
-import { buildPlugin } from '../plugins/build/build-plugin.ts';
+import { silentLogger } from '../base/core/log/logger.ts';
+import { EchoTextGeneration } from '../inference/deployments/fixtures/echo-text-generation.ts';
+import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
 import { makeApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
 
 const Details = suite('the details of a language model’s answer');

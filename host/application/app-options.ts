@@ -1,11 +1,11 @@
-import type { Config } from '../config/index.ts';
-import { fail } from '../core/errors.ts';
-import type { Logger } from '../core/log/logger.ts';
-import type { Telemetry } from '../core/telemetry.ts';
-import type { DeploymentDefinition } from '../deployments/index.ts';
-import type { OpenApiParams } from '../openapi/index.ts';
-import type { ProgressStream } from '../packages/index.ts';
-import type { MigrationSource } from '../storage/index.ts';
+import type { Config } from '../base/config/index.ts';
+import { fail } from '../base/core/errors.ts';
+import type { Logger } from '../base/core/log/logger.ts';
+import type { Telemetry } from '../base/core/telemetry.ts';
+import type { DeploymentDefinition } from '../inference/deployments/index.ts';
+import type { OpenApiParams } from '../apis/openapi/index.ts';
+import type { ProgressStream } from '../setup/packages/index.ts';
+import type { MigrationSource } from '../data/storage/index.ts';
 
 export interface AanaAppOptions {
   /** Title of the API documentation. Default: the configuration's `name`. */

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { SampleDeployment } from '../deployments/fixtures/sample-deployment.ts';
-import { SentimentConfig, SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
+import { SampleDeployment } from '../inference/deployments/fixtures/sample-deployment.ts';
+import { SentimentConfig, SentimentDeployment } from '../inference/deployments/fixtures/sentiment-deployment.ts';
 import {
   AanaApp,
   type AanaAppOptions,

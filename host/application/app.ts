@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type * as z from 'zod';
-import type { ApiKeys } from '../access/index.ts';
-import type { Alerts } from '../alerts/index.ts';
+import type { ApiKeys } from '../data/access/index.ts';
+import type { Alerts } from '../base/alerts/index.ts';
 import {
   type AanaAppOptions,
   addressToListenOn,
@@ -30,14 +30,14 @@ import { runBlocking } from './start/run-blocking.ts';
 import { Services } from './services.ts';
 import { startUp } from './start/start-up.ts';
 import { appStatus, statusReport } from './start/status.ts';
-import type { RunningApplication } from '../control/client/index.ts';
-import { childEnvironment, type Config, describeConfig, loadConfig } from '../config/index.ts';
-import type { HeldAudio } from '../control/index.ts';
-import { fail } from '../core/errors.ts';
-import { createLogger, type Logger, withoutContent } from '../core/log/logger.ts';
-import { inArea, LogLevels } from '../core/log/log-levels.ts';
-import { LogRing } from '../core/log/log-ring.ts';
-import { withRequest } from '../core/async/request-scope.ts';
+import type { RunningApplication } from '../apis/control/client/index.ts';
+import { childEnvironment, type Config, describeConfig, loadConfig } from '../base/config/index.ts';
+import type { HeldAudio } from '../apis/control/index.ts';
+import { fail } from '../base/core/errors.ts';
+import { createLogger, type Logger, withoutContent } from '../base/core/log/logger.ts';
+import { inArea, LogLevels } from '../base/core/log/log-levels.ts';
+import { LogRing } from '../base/core/log/log-ring.ts';
+import { withRequest } from '../base/core/async/request-scope.ts';
 import {
   type AnyDeployment,
   type BoundDeployment,
@@ -48,17 +48,17 @@ import {
   type ReplicaRange,
   type UpdateOptions,
   type UpdateReport,
-} from '../deployments/index.ts';
-import type { ServedEndpoint } from '../endpoints/index.ts';
-import { type AppMiddleware, type AppStatus, type HttpFace, type RouterLike, socketPath } from '../http/index.ts';
-import type { HeldImage, MediaSource, OpenAudioOptions, OpenImageOptions } from '../media/index.ts';
-import type { ModelStore } from '../models/index.ts';
-import type { ProgressStream, ReportProgress } from '../packages/index.ts';
-import { isReplica } from '../replicas/index.ts';
-import type { Storage } from '../storage/index.ts';
-import { asksFor } from '../plugins/index.ts';
+} from '../inference/deployments/index.ts';
+import type { ServedEndpoint } from '../endpoints/registry/index.ts';
+import { type AppMiddleware, type AppStatus, type HttpFace, type RouterLike, socketPath } from '../apis/http/index.ts';
+import type { HeldImage, MediaSource, OpenAudioOptions, OpenImageOptions } from '../io/media/index.ts';
+import type { ModelStore } from '../setup/models/index.ts';
+import type { ProgressStream, ReportProgress } from '../setup/packages/index.ts';
+import { isReplica } from '../inference/replicas/index.ts';
+import type { Storage } from '../data/storage/index.ts';
+import { asksFor } from '../endpoints/plugins/index.ts';
 // Imported directly, because published types must not refer to other files of plugins/.
-import type { PluginState, ReloadOutcome } from '../plugins/set/plugin-state.ts';
+import type { PluginState, ReloadOutcome } from '../endpoints/plugins/set/plugin-state.ts';
 
 /** The shutdown does not wait longer than this for a reader of the log. */
 const LOG_FLUSH_MS = 1000;

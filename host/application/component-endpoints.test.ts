@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type AanaApp, type AanaAppOptions, type AanaError, silentLogger } from '../index.ts';
-import { buildPlugin } from '../plugins/build/build-plugin.ts';
+import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
 import { makeApp as makePlainApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
 
 const SOURCE = `

@@ -3,9 +3,9 @@ import { rmSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
+import { SentimentDeployment } from '../inference/deployments/fixtures/sentiment-deployment.ts';
 import { AanaError, Endpoint, type EndpointRegistration, type HandleOf, type HostEndpointContext } from '../index.ts';
-import { silentLogger } from '../core/log/logger.ts';
+import { silentLogger } from '../base/core/log/logger.ts';
 import { makeApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
 
 const Input = z.strictObject({ n: z.number().describe('The number to double') });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { VideoInput } from '../schemas/index.ts';
+import { VideoInput } from '../base/schemas/index.ts';
 import { smallDisk } from '../test/helpers/small-disk.ts';
 import { skip } from '../test/skip.ts';
 import { makeApp, makeFolder, postJson, started } from './fixtures/test-app.ts';

@@ -1,8 +1,8 @@
-import type { Config } from '../config/index.ts';
-import { packageVersion } from '../core/package-root.ts';
-import { ANTHROPIC_API, ANTHROPIC_MODELS, anthropicRoutes } from '../anthropic/index.ts';
-import { createHttpFace, type HttpAppOptions, type HttpFace } from '../http/index.ts';
-import { isPaidPath, OPENAI_API, openAiRoutes, type OpenAiRoutesOptions, realtimeRoute } from '../openai/index.ts';
+import type { Config } from '../base/config/index.ts';
+import { packageVersion } from '../base/core/package-root.ts';
+import { ANTHROPIC_API, ANTHROPIC_MODELS, anthropicRoutes } from '../apis/anthropic/index.ts';
+import { createHttpFace, type HttpAppOptions, type HttpFace } from '../apis/http/index.ts';
+import { isPaidPath, OPENAI_API, openAiRoutes, type OpenAiRoutesOptions, realtimeRoute } from '../apis/openai/index.ts';
 import type { Services } from './services.ts';
 
 export interface HttpFaceOptions extends Pick<

@@ -5,11 +5,16 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { silentLogger } from '../core/log/logger.ts';
-import { SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
+import { silentLogger } from '../base/core/log/logger.ts';
+import { SentimentDeployment } from '../inference/deployments/fixtures/sentiment-deployment.ts';
 import type { AanaApp } from '../index.ts';
-import { attributesOf, type OtlpLogs, type OtlpMetrics, type OtlpTraces } from '../telemetry/fixtures/collector.ts';
-import { PythonReceiver } from '../telemetry/fixtures/python-receiver.ts';
+import {
+  attributesOf,
+  type OtlpLogs,
+  type OtlpMetrics,
+  type OtlpTraces,
+} from '../base/telemetry/fixtures/collector.ts';
+import { PythonReceiver } from '../base/telemetry/fixtures/python-receiver.ts';
 import { pythonPackages } from '../test/helpers/installed-packages.ts';
 import { freePort, until } from '../test/helpers/server.ts';
 import { skip } from '../test/skip.ts';

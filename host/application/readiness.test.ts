@@ -3,7 +3,7 @@ import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
+import { SentimentDeployment } from '../inference/deployments/fixtures/sentiment-deployment.ts';
 import { until } from '../test/helpers/server.ts';
 import { FragileDeployment } from './fixtures/fragile-deployment.ts';
 import { makeApp, makeFolder, started } from './fixtures/test-app.ts';

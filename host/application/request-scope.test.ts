@@ -9,9 +9,9 @@ import { Router } from '@koa/router';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type AanaApp, Endpoint, type HandleOf, type HostEndpointContext, silentLogger, z } from '../index.ts';
-import { buildPlugin } from '../plugins/build/build-plugin.ts';
+import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
 import { until } from '../test/helpers/server.ts';
-import type { UsageRecord } from '../usage/index.ts';
+import type { UsageRecord } from '../data/usage/index.ts';
 import { ReporterDeployment, type Told } from './fixtures/reporter-deployment.ts';
 import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
 

@@ -8,14 +8,14 @@ import {
   MonthlyTokens,
   RateLimits,
   UserLimits,
-} from '../access/index.ts';
-import { ARTIFACTS_DIR, TASK_FILES_DIR } from '../artifacts/index.ts';
-import { BackgroundResponses, Batches, ResponseStores } from '../openai/index.ts';
-import { childEnvironment, type Config } from '../config/index.ts';
-import { fail } from '../core/errors.ts';
-import type { Telemetry } from '../core/telemetry.ts';
-import { inArea } from '../core/log/log-levels.ts';
-import type { Logger } from '../core/log/logger.ts';
+} from '../data/access/index.ts';
+import { ARTIFACTS_DIR, TASK_FILES_DIR } from '../io/artifacts/index.ts';
+import { BackgroundResponses, Batches, ResponseStores } from '../apis/openai/index.ts';
+import { childEnvironment, type Config } from '../base/config/index.ts';
+import { fail } from '../base/core/errors.ts';
+import type { Telemetry } from '../base/core/telemetry.ts';
+import { inArea } from '../base/core/log/log-levels.ts';
+import type { Logger } from '../base/core/log/logger.ts';
 import {
   type BoundDeployment,
   boundFrom,
@@ -27,27 +27,27 @@ import {
   type ModelDirectory,
   type UpdateOptions,
   type UpdateReport,
-} from '../deployments/index.ts';
-import { findMachine } from '../devices/index.ts';
-import { EndpointRegistry } from '../endpoints/index.ts';
-import { remembered } from '../core/remembered.ts';
-import { StoredFiles, Uploads } from '../files/index.ts';
-import { RouterSet } from '../http/index.ts';
-import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../media/index.ts';
+} from '../inference/deployments/index.ts';
+import { findMachine } from '../inference/devices/index.ts';
+import { EndpointRegistry } from '../endpoints/registry/index.ts';
+import { remembered } from '../base/core/remembered.ts';
+import { StoredFiles, Uploads } from '../data/files/index.ts';
+import { RouterSet } from '../apis/http/index.ts';
+import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../io/media/index.ts';
 import { BATCH_FORMATS, backgroundWorkOf, batchWorkOf } from './ports/host-work.ts';
 import { modelDirectory } from './ports/model-directory.ts';
 import { httpPort, networkSettings, webhookPorts } from './ports/outgoing-ports.ts';
 import { appUsage } from './ports/app-usage.ts';
 import { userPorts } from './ports/user-ports.ts';
-import { ModelPulls, ModelStore } from '../models/index.ts';
-import { buildNative, buildSqlite, isSqliteBuilt } from '../native-build/index.ts';
-import type { Network } from '../outgoing/index.ts';
-import type { ReportProgress } from '../packages/index.ts';
-import { type MigrationSource, Storage } from '../storage/index.ts';
-import { TaskQueue } from '../tasks/index.ts';
-import type { Usage } from '../usage/index.ts';
-import { Webhooks } from '../webhooks/index.ts';
-import { limitsFrom, PluginHost, PluginSet } from '../plugins/index.ts';
+import { ModelPulls, ModelStore } from '../setup/models/index.ts';
+import { buildNative, buildSqlite, isSqliteBuilt } from '../setup/native-build/index.ts';
+import type { Network } from '../io/outgoing/index.ts';
+import type { ReportProgress } from '../setup/packages/index.ts';
+import { type MigrationSource, Storage } from '../data/storage/index.ts';
+import { TaskQueue } from '../data/tasks/index.ts';
+import type { Usage } from '../data/usage/index.ts';
+import { Webhooks } from '../data/webhooks/index.ts';
+import { limitsFrom, PluginHost, PluginSet } from '../endpoints/plugins/index.ts';
 
 export interface ServicesOptions {
   readonly config: Config;

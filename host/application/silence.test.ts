@@ -7,8 +7,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { AanaApp } from './app.ts';
-import { loadConfig } from '../config/index.ts';
-import { createLogger } from '../core/log/logger.ts';
+import { loadConfig } from '../base/config/index.ts';
+import { createLogger } from '../base/core/log/logger.ts';
 import { TalkativeConfig, TalkativeDeployment } from './fixtures/talkative-deployment.ts';
 
 const PROMPT = 'PROMPTSECRET what ails me?';

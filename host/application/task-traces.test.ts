@@ -4,9 +4,9 @@ import { rmSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { deferred } from '../core/deferred.ts';
+import { deferred } from '../base/core/deferred.ts';
 import type { AanaApp } from '../index.ts';
-import { Receiver } from '../webhooks/fixtures/receiver.ts';
+import { Receiver } from '../data/webhooks/fixtures/receiver.ts';
 import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
 
 const Traces = suite('the trace of a deferred request');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type AanaApp, silentLogger } from '../index.ts';
-import { buildPlugin } from '../plugins/build/build-plugin.ts';
+import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
 import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
 
 const SOURCE = `

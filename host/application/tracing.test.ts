@@ -4,11 +4,11 @@ import { request } from 'node:http';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { AanaError } from '../core/errors.ts';
-import { createLogger, silentLogger } from '../core/log/logger.ts';
-import { SentimentDeployment } from '../deployments/fixtures/sentiment-deployment.ts';
+import { AanaError } from '../base/core/errors.ts';
+import { createLogger, silentLogger } from '../base/core/log/logger.ts';
+import { SentimentDeployment } from '../inference/deployments/fixtures/sentiment-deployment.ts';
 import type { AanaApp, AanaAppOptions } from '../index.ts';
-import { attributesOf, Collector, type OtlpSpan } from '../telemetry/fixtures/collector.ts';
+import { attributesOf, Collector, type OtlpSpan } from '../base/telemetry/fixtures/collector.ts';
 import { until } from '../test/helpers/server.ts';
 import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
 

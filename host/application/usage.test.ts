@@ -8,19 +8,19 @@ import OpenAI, { toFile } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTinyBert } from '../../native/lib/fixtures/tiny-embedding.ts';
-import { loadConfig } from '../config/index.ts';
-import { packageRoot } from '../core/package-root.ts';
-import { cannotRun, readWav } from '../engines/fixtures/real-models.ts';
-import { jsonl, lineOf } from '../openai/fixtures/batch-inputs.ts';
-import { type OpenAiApp, registerEndless, startOpenAiApp } from '../openai/fixtures/openai-app.ts';
+import { loadConfig } from '../base/config/index.ts';
+import { packageRoot } from '../base/core/package-root.ts';
+import { cannotRun, readWav } from '../inference/engines/fixtures/real-models.ts';
+import { jsonl, lineOf } from '../apis/openai/fixtures/batch-inputs.ts';
+import { type OpenAiApp, registerEndless, startOpenAiApp } from '../apis/openai/fixtures/openai-app.ts';
 import { makeFolder } from './fixtures/test-app.ts';
-import { realtimePcm } from '../openai/realtime/fixtures/realtime-client.ts';
-import { SocketClient } from '../http/sockets/fixtures/socket-client.ts';
+import { realtimePcm } from '../apis/openai/realtime/fixtures/realtime-client.ts';
+import { SocketClient } from '../apis/http/sockets/fixtures/socket-client.ts';
 import { LlamaEmbeddingDeployment, WhisperDeployment } from '../index.ts';
 import { ffmpegPath, speakingVideo, speechPath } from '../test/helpers/media/media.ts';
 import { until } from '../test/helpers/server.ts';
 import { skip } from '../test/skip.ts';
-import type { UsageRecord } from '../usage/index.ts';
+import type { UsageRecord } from '../data/usage/index.ts';
 
 interface CloudEvent {
   readonly specversion: string;

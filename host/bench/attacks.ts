@@ -5,13 +5,13 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { delay } from '../core/abort.ts';
-import { silentLogger } from '../core/log/logger.ts';
-import { packageRoot } from '../core/package-root.ts';
-import { buildPlugin } from '../plugins/build/build-plugin.ts';
-import { loadConfig } from '../config/index.ts';
-import { attackRequests, type AttackRequest } from '../plugins/fixtures/attack-suite.ts';
-import { defaultLimits } from '../plugins/rights/limits.ts';
+import { delay } from '../base/core/abort.ts';
+import { silentLogger } from '../base/core/log/logger.ts';
+import { packageRoot } from '../base/core/package-root.ts';
+import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
+import { loadConfig } from '../base/config/index.ts';
+import { attackRequests, type AttackRequest } from '../endpoints/plugins/fixtures/attack-suite.ts';
+import { defaultLimits } from '../endpoints/plugins/rights/limits.ts';
 import { cpuOfThreads } from './attacks/threads.ts';
 import { LoadProcess, startServer, type Subject } from './plugins/processes.ts';
 import { machineLoad, median, reportHead, round } from './report.ts';
@@ -217,7 +217,7 @@ async function measureBeside(
   return results;
 }
 
-for (const folder of ['host/bench/fixtures/bench-plugin', 'host/plugins/fixtures/attacks'])
+for (const folder of ['host/bench/fixtures/bench-plugin', 'host/endpoints/plugins/fixtures/attacks'])
   await buildPlugin(join(packageRoot, folder), { log: silentLogger });
 const loadBefore = machineLoad();
 const runs: unknown[] = [];

@@ -6,9 +6,9 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { silentLogger } from '../core/log/logger.ts';
-import { packageRoot } from '../core/package-root.ts';
-import { buildPlugin } from '../plugins/build/build-plugin.ts';
+import { silentLogger } from '../base/core/log/logger.ts';
+import { packageRoot } from '../base/core/package-root.ts';
+import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
 import { kernels } from './interrupts/kernels.ts';
 import { cpuOf, MeasuredHosts, pluginWork } from './interrupts/plugins.ts';
 import { machineLoad, median, reportHead, round } from './report.ts';
@@ -69,7 +69,7 @@ for (const work of pluginWork.filter(({ name }) => name.includes(flags.only))) {
     await measure(work.name, { plain: () => cpuOf(plain, work), interruptible: () => cpuOf(interruptible, work) }),
   );
 }
-await buildPlugin(join(packageRoot, 'host/plugins/fixtures/conformance'), { log: silentLogger });
+await buildPlugin(join(packageRoot, 'host/endpoints/plugins/fixtures/conformance'), { log: silentLogger });
 const waiting = (mode: string): unknown =>
   JSON.parse(
     execFileSync(

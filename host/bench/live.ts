@@ -11,10 +11,10 @@ import { startAana } from './asr/subjects.ts';
 import { SimulatedLive } from './live/simulated.ts';
 import { type LiveRun, transcribeLive } from './live/stream.ts';
 import { machineLoad, quantile, reportHead, round } from './report.ts';
-import { loadConfig } from '../config/index.ts';
-import { silentLogger } from '../core/log/logger.ts';
-import { findFfmpeg } from '../media/index.ts';
-import { ModelStore } from '../models/index.ts';
+import { loadConfig } from '../base/config/index.ts';
+import { silentLogger } from '../base/core/log/logger.ts';
+import { findFfmpeg } from '../io/media/index.ts';
+import { ModelStore } from '../setup/models/index.ts';
 
 const { values: flags, positionals: paths } = parseArgs({
   allowPositionals: true,

@@ -3,8 +3,8 @@
 // before. `npm run bench:main-path -- [--test-models] [--rounds N]`
 import { readFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { loadConfig } from '../config/index.ts';
-import { concatenatedJson } from '../core/json/concatenated-json.ts';
+import { loadConfig } from '../base/config/index.ts';
+import { concatenatedJson } from '../base/core/json/concatenated-json.ts';
 import { testEnvironment } from '../test/environment.ts';
 import { longSpeech, speakingVideo } from '../test/helpers/media/media.ts';
 import { descendants, post, type RunningServer, serve, TEST_DEPLOYMENTS } from '../test/helpers/server.ts';

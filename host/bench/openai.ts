@@ -7,7 +7,7 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
-import { loadConfig } from '../config/index.ts';
+import { loadConfig } from '../base/config/index.ts';
 import { llamaServerPath } from '../test/helpers/llama-server.ts';
 import { startAana, startLlamaServer, type StartSubject } from './llm/subjects.ts';
 import { answerOneToken, listModels, streamAnswers } from './openai/requests.ts';

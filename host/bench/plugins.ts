@@ -5,10 +5,10 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { loadConfig } from '../config/index.ts';
-import { silentLogger } from '../core/log/logger.ts';
-import { packageRoot } from '../core/package-root.ts';
-import { buildPlugin } from '../plugins/build/build-plugin.ts';
+import { loadConfig } from '../base/config/index.ts';
+import { silentLogger } from '../base/core/log/logger.ts';
+import { packageRoot } from '../base/core/package-root.ts';
+import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
 import { httpComponent, jcoProgram } from './plugins/jco-component.ts';
 import { LoadProcess, startJco, startServer, type Subject } from './plugins/processes.ts';
 import { AsyncDisposableStack, sample, type Sample } from './plugins/sample.ts';

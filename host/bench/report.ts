@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { cpus, loadavg, totalmem } from 'node:os';
-import { packageRoot } from '../core/package-root.ts';
+import { packageRoot } from '../base/core/package-root.ts';
 
 export const round = (value: number, digits = 3): number => Number(value.toFixed(digits));
 

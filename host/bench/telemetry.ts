@@ -8,10 +8,10 @@
 // telemetry/servers.ts.
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { loadConfig } from '../config/index.ts';
-import { silentLogger } from '../core/log/logger.ts';
-import { packageRoot } from '../core/package-root.ts';
-import { buildPlugin } from '../plugins/build/build-plugin.ts';
+import { loadConfig } from '../base/config/index.ts';
+import { silentLogger } from '../base/core/log/logger.ts';
+import { packageRoot } from '../base/core/package-root.ts';
+import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
 import { machineLoad, median, reportHead, round } from './report.ts';
 import { type Endpoint, freshRound, type Round } from './telemetry/fresh-round.ts';
 import { type Ratio, ratioOf } from './telemetry/ratios.ts';

@@ -8,32 +8,34 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const ENTRIES = [
   'host/cli/main',
   'host/index',
-  'host/deployments/class/author',
-  'host/deployments/process/custom-deployment',
-  'host/devices/process/list-addon-devices',
-  'host/documents/read-pdf-child',
-  'host/engines/diarization/diarization',
-  'host/engines/llama',
-  'host/engines/llama-embedding',
-  'host/engines/llama-rerank',
-  'host/engines/openai/openai',
-  'host/engines/speech/vad',
-  'host/engines/whisper',
-  'host/models/convert/requantize-child',
-  'host/modules/typescript-hooks',
-  'host/plugins/build/main',
-  'host/plugins/guest/main',
-  'host/replicas/child/main',
+  'host/inference/deployments/class/author',
+  'host/inference/deployments/process/custom-deployment',
+  'host/inference/devices/process/list-addon-devices',
+  'host/io/documents/read-pdf-child',
+  'host/inference/engines/diarization/diarization',
+  'host/inference/engines/llama',
+  'host/inference/engines/llama-embedding',
+  'host/inference/engines/llama-rerank',
+  'host/inference/engines/openai/openai',
+  'host/inference/engines/speech/vad',
+  'host/inference/engines/whisper',
+  'host/setup/models/convert/requantize-child',
+  'host/base/modules/typescript-hooks',
+  'host/endpoints/plugins/build/main',
+  'host/endpoints/plugins/guest/main',
+  'host/inference/replicas/child/main',
 ];
 
 /** Modules for the bundles of plugins and for browsers. These and what they import stay files of their own. */
 const MODULES = [
-  'host/sdk/index',
-  'host/sdk/node',
-  'host/sdk/testing/testing',
-  ...['abort', 'crypto', 'domain', 'encoding', 'structured-clone', 'url'].map((name) => `host/sdk/guest/web/${name}`),
-  'host/http/dashboard/page/main',
-  'host/http/dashboard/page/stream-worker',
+  'host/endpoints/sdk/index',
+  'host/endpoints/sdk/node',
+  'host/endpoints/sdk/testing/testing',
+  ...['abort', 'crypto', 'domain', 'encoding', 'structured-clone', 'url'].map(
+    (name) => `host/endpoints/sdk/guest/web/${name}`,
+  ),
+  'host/apis/http/dashboard/page/main',
+  'host/apis/http/dashboard/page/stream-worker',
 ];
 
 /** Packages with native parts, with files that are read, or that are large. */
@@ -41,7 +43,7 @@ const EXTERNAL =
   /^(node:|@bytecodealliance\/preview2-shim|@swc\/|cmake-js|extism|ffmpeg-static|node-addon-api|pg-native|preact|sqlite3|swagger-ui-dist|typescript|unpdf|uplot)/;
 
 /** The script of the page for chats, one file with all that it imports. */
-const CHAT_PAGE = 'host/http/pages/chat/main';
+const CHAT_PAGE = 'host/apis/http/pages/chat/main';
 
 /** The same as in `tsconfig.base.json`. */
 const TARGET = 'es2023';

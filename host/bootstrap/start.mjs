@@ -9,7 +9,7 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { bundleSources, compileSources, installDependencies } from './install.mjs';
 import { SetupError, requireNode } from './requirements.mjs';
-import { withFileLock } from '../packages/file-lock.js';
+import { withFileLock } from '../setup/packages/file-lock.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const cli = 'bundle/host/cli/main.js';

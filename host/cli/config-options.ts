@@ -9,8 +9,8 @@ import {
   setLoadDefaults,
   type Setting,
   SETTINGS,
-} from '../config/index.ts';
-import { createLogger, type Logger } from '../core/log/logger.ts';
+} from '../base/config/index.ts';
+import { createLogger, type Logger } from '../base/core/log/logger.ts';
 
 /** Adds `--config` and the flags of all settings, or of those that matter to every command. */
 export function addConfigOptions(command: Command, which: 'all' | 'common'): Command {

@@ -1,4 +1,4 @@
-import { fail } from '../core/errors.ts';
+import { fail } from '../base/core/errors.ts';
 
 const UNITS: Readonly<Record<string, number>> = {
   m: 60_000,

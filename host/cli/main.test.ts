@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../core/package-root.ts';
+import { packageRoot } from '../base/core/package-root.ts';
 import { unreadConfigs } from './config-options.ts';
 import { curlLine } from '../application/start/curl-line.ts';
-import { pluginEndpoints } from '../endpoints/index.ts';
+import { pluginEndpoints } from '../endpoints/registry/index.ts';
 import { command, type CommandResult } from '../test/helpers/command-line/command.ts';
-import { watPlugin } from '../plugins/fixtures/wat-plugin.ts';
+import { watPlugin } from '../endpoints/plugins/fixtures/wat-plugin.ts';
 
 const Cli = suite('the command line');
 let folder = '';
@@ -134,7 +134,7 @@ Cli('shows the stack of an error only with log level debug', async () => {
 });
 
 Cli('shows what a plugin asks for and would get, and why it would not be loaded', async () => {
-  const plugin = join(packageRoot, 'host/plugins/fixtures/attacks');
+  const plugin = join(packageRoot, 'host/endpoints/plugins/fixtures/attacks');
   const granted = await run('check', plugin);
   assert.is(granted.code, 0, granted.out + granted.err);
   assert.match(

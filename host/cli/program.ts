@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { packageVersion } from '../core/package-root.ts';
+import { packageVersion } from '../base/core/package-root.ts';
 
 /** Adds a command to `parent`. A command of the root needs no description, because {@link GROUPS} has it. */
 export type MakeCommand = (parent: Command, name: string, description?: string) => Command;

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { type AanaError, toErrorRecord } from '../core/errors.ts';
+import { type AanaError, toErrorRecord } from '../base/core/errors.ts';
 import { program } from './program.ts';
 
 /** Names of errors that the user of the command line can correct. */

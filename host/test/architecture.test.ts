@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../core/package-root.ts';
+import { packageRoot } from '../base/core/package-root.ts';
 
 const COMPOSITION = ['application', 'index.ts'];
 /** Folders that may import every folder. */
@@ -44,12 +44,13 @@ interface Import {
 }
 
 /**
- * Returns the folder of `host/` that a path lies in, `native` for the addon's border, or the file itself for files at
- * the top.
+ * Returns the folder of a group of `host/` that a path lies in, `native` for the addon's border, or the folder or file
+ * at the top.
  */
 function folderOf(path: string): string {
-  const parts = path.split('/');
-  return parts[0] === 'host' ? (parts[1] ?? '') : (parts[0] ?? '');
+  const [top = '', group = '', folder = ''] = path.split('/');
+  if (top !== 'host') return top;
+  return groups().includes(group) ? folder : group;
 }
 
 function imports(): Import[] {
@@ -82,13 +83,29 @@ function folders(path: string): Folder[] {
   ];
 }
 
-const Architecture = suite('the import table');
-
-Architecture('has a row for every folder of host/ and no other row', () => {
-  const folders = readdirSync(join(packageRoot, 'host'), { withFileTypes: true })
+/** Returns the groups of folders in `host/`. */
+function groups(): string[] {
+  return readdirSync(join(packageRoot, 'host'), { withFileTypes: true })
     .filter((entry) => entry.isDirectory() && !FREE.has(entry.name) && entry.name !== 'bootstrap')
     .map((entry) => entry.name);
-  assert.equal([...readTable().keys()].sort(), folders.sort());
+}
+
+/** Reads the document's groups, each with the folders below it. */
+function readGroups(): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  const text = readFileSync(join(packageRoot, 'ARCHITECTURE.md'), 'utf8');
+  for (const [, group, folder] of text.matchAll(/^\| (?:\*\*`([a-z-]+)\/`\*\*|`([a-z-]+)\/`) \|[^|]*\|[^|]*\|$/gm))
+    if (group !== undefined) found.set(group, []);
+    else [...found.values()].at(-1)?.push(folder ?? '');
+  return found;
+}
+
+const Architecture = suite('the import table');
+
+Architecture('has a row for every group and folder of host/, and no other row', () => {
+  const found = groups().map((group) => [group, readdirSync(join(packageRoot, 'host', group)).sort()] as const);
+  const rows = [...readGroups()].map(([group, folders]) => [group, folders.sort()] as const);
+  assert.equal(Object.fromEntries(rows), Object.fromEntries(found));
 });
 
 Architecture('allows every import', () => {
@@ -137,7 +154,7 @@ Architecture('limits the number of sources in a folder', () => {
 
 Architecture('allows process.env only in config/ and the programs', () => {
   // The registries' clients and the compilers need the environment of the user who started the program.
-  const allowed = /^host\/(bench|config|cli|test|packages|native-build)\//;
+  const allowed = /^host\/(bench|cli|test|base\/config|setup\/packages|setup\/native-build)\//;
   const wrong = sources(join(packageRoot, 'host'))
     .map((path) => path.slice(packageRoot.length))
     .filter(

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../core/package-root.ts';
+import { packageRoot } from '../base/core/package-root.ts';
 
 /** Folders whose files are not in the bundle, or not started by it. */
 const OUTSIDE = /^(test|bench|bootstrap|sdk)\//;
@@ -24,9 +24,9 @@ function foundBeside(): string[] {
 /** What the package exports for Node. */
 const ENTRIES = [
   'host/index.js',
-  'host/deployments/class/author.js',
-  'host/sdk/node.js',
-  'host/sdk/testing/testing.js',
+  'host/inference/deployments/class/author.js',
+  'host/endpoints/sdk/node.js',
+  'host/endpoints/sdk/testing/testing.js',
 ];
 
 const Bundle = suite('the bundle');

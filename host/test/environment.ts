@@ -1,7 +1,7 @@
-import { loadConfig } from '../config/index.ts';
-import { silentLogger } from '../core/log/logger.ts';
-import { findFfmpeg } from '../media/index.ts';
-import { ModelStore } from '../models/index.ts';
+import { loadConfig } from '../base/config/index.ts';
+import { silentLogger } from '../base/core/log/logger.ts';
+import { findFfmpeg } from '../io/media/index.ts';
+import { ModelStore } from '../setup/models/index.ts';
 
 /**
  * Returns the environment of every test file, with the models, ffmpeg and the speech sample that the set-up of the

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { packageRoot } from '../core/package-root.ts';
+import { packageRoot } from '../base/core/package-root.ts';
 
 /** CPU seconds of each test file, by its path in the repository. */
 export type FileTimes = Readonly<Record<string, number>>;

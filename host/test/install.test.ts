@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../core/package-root.ts';
+import { packageRoot } from '../base/core/package-root.ts';
 
 const run = promisify(execFile);
 

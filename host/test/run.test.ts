@@ -38,11 +38,11 @@ Runner('counts SKIP lines, and accepts a file that only skipped', () => {
 Runner(
   'runs the files whose paths contain one of the words, and no file that contains a word after an exclamation mark',
   () => {
-    const files = ['host/media/probe.test.ts', 'host/models/store.test.ts', 'native/lib/llama.test.ts'];
+    const files = ['host/io/media/probe.test.ts', 'host/setup/models/store.test.ts', 'native/lib/llama.test.ts'];
     const chosen = (...words: string[]): string[] => files.filter((file) => isWanted(file, words));
     assert.equal(chosen(), files);
     assert.equal(chosen('media', 'native'), [files[0], files[2]]);
-    assert.equal(chosen('!host/models'), [files[0], files[2]]);
+    assert.equal(chosen('!host/setup/models'), [files[0], files[2]]);
     assert.equal(chosen('host', '!models'), [files[0]]);
   },
 );

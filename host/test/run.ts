@@ -6,7 +6,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { packageRoot } from '../core/package-root.ts';
+import { packageRoot } from '../base/core/package-root.ts';
 import { testEnvironment } from './environment.ts';
 import { describeFileTimes, longestFirst, readFileTimes, recordFileTimes } from './file-times.ts';
 

@@ -7,7 +7,7 @@
  *   node native/bench/grammar.mjs path/to/model.gguf…
  */
 import { fileURLToPath } from 'node:url';
-import { structuredGrammar } from '../../dist/host/structured-output/index.js';
+import { structuredGrammar } from '../../dist/host/base/structured-output/index.js';
 import { loadNative, nativeAddonPath } from '../../dist/native/lib/index.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { argv } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { withFileLock } from '../../host/packages/file-lock.js';
+import { withFileLock } from '../../host/setup/packages/file-lock.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const [name = 'all'] = argv.slice(2);

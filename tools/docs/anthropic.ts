@@ -1,11 +1,11 @@
-import { documentedRoutes } from '../../host/http/fixtures/documented-routes.ts';
+import { documentedRoutes } from '../../host/apis/http/fixtures/documented-routes.ts';
 import { parameterTables } from './openai.ts';
 
 /** Returns `docs/anthropic-compatibility.md`, generated from the parameters of the routes. */
 export function renderAnthropicDocs(): string {
   return `# Anthropic's API
 
-<!-- Made by \`npm run docs\` from host/anthropic/; do not edit. -->
+<!-- Made by \`npm run docs\` from host/apis/anthropic/; do not edit. -->
 
 Every server answers Anthropic's Messages API at \`/v1/messages\`, over its deployments of text models. Clients need another base URL and the name of a deployment. In TypeScript (\`npm install @anthropic-ai/sdk\`):
 

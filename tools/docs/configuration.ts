@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { DEFAULT_DEPLOYMENTS } from '../../host/config/schema.ts';
-import { flagName, SETTINGS } from '../../host/config/settings.ts';
-import { DeploymentOptions } from '../../host/deployments/class/deployment-options.ts';
+import { DEFAULT_DEPLOYMENTS } from '../../host/base/config/schema.ts';
+import { flagName, SETTINGS } from '../../host/base/config/settings.ts';
+import { DeploymentOptions } from '../../host/inference/deployments/class/deployment-options.ts';
 
 interface JsonSchema {
   readonly type?: string | readonly string[];
@@ -51,7 +51,7 @@ export function renderConfigurationDocs(): string {
   });
   return `# Configuration
 
-<!-- Made by \`npm run docs\` from host/config/; do not edit. -->
+<!-- Made by \`npm run docs\` from host/base/config/; do not edit. -->
 
 The configuration comes from five sources. Each one takes precedence over those before it, key by key:
 

@@ -1,6 +1,6 @@
-import { definitionOf, type ErrorName, PROGRAM_ERRORS, REQUEST_ERRORS } from '../../host/core/error-table.ts';
-import { mayBeRepeated, statusOf } from '../../host/core/errors.ts';
-import { ORIGINAL_STATUS } from '../../host/http/response/status.ts';
+import { definitionOf, type ErrorName, PROGRAM_ERRORS, REQUEST_ERRORS } from '../../host/base/core/error-table.ts';
+import { mayBeRepeated, statusOf } from '../../host/base/core/errors.ts';
+import { ORIGINAL_STATUS } from '../../host/apis/http/response/status.ts';
 
 /** Returns `docs/errors.md`, made from the table of errors. */
 export function renderErrorDocs(): string {
@@ -12,7 +12,7 @@ export function renderErrorDocs(): string {
   const programs = Object.entries(PROGRAM_ERRORS).map(([name, { when }]) => `| \`${name}\` | ${when} |`);
   return `# Errors
 
-<!-- Made by \`npm run docs\` from host/core/error-table.ts; do not edit. -->
+<!-- Made by \`npm run docs\` from host/base/core/error-table.ts; do not edit. -->
 
 Every error of this package, by the name in \`error\` of an [answer](http-api.md#errors). The errors that programs catch have the same text in \`name\`. Plugins, deployments and routers
 can use other names. An error of foreign code has the name of its class and status 500.

@@ -1,4 +1,4 @@
-import { sampleName } from '../../host/telemetry/index.ts';
+import { sampleName } from '../../host/base/telemetry/index.ts';
 import { describedMetrics } from '../../host/application/metrics/described-metrics.ts';
 
 /** Returns `docs/metrics.md`, made from the descriptions in the code. */

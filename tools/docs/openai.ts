@@ -1,13 +1,13 @@
 import * as z from 'zod';
-import { ABSENT_ROUTES } from '../../host/openai/absent-routes.ts';
-import { type DocumentedRoute, documentedRoutes } from '../../host/http/fixtures/documented-routes.ts';
-import { SESSION_OBJECTS } from '../../host/openai/realtime/session-fields.ts';
+import { ABSENT_ROUTES } from '../../host/apis/openai/absent-routes.ts';
+import { type DocumentedRoute, documentedRoutes } from '../../host/apis/http/fixtures/documented-routes.ts';
+import { SESSION_OBJECTS } from '../../host/apis/openai/realtime/session-fields.ts';
 
 /** Returns `docs/openai-compatibility.md`, generated from the parameters of the routes. */
 export function renderOpenAiDocs(): string {
   return `# OpenAI's API
 
-<!-- Made by \`npm run docs\` from host/openai/; do not edit. -->
+<!-- Made by \`npm run docs\` from host/apis/openai/; do not edit. -->
 
 Every server answers OpenAI's API below \`/v1\`, over its deployments. Clients need another base URL and the name of a deployment. In TypeScript (\`npm install openai\`):
 

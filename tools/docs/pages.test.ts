@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../../host/core/package-root.ts';
-import { allRoutes } from '../../host/http/fixtures/all-routes.ts';
-import { documentedRoutes } from '../../host/http/fixtures/documented-routes.ts';
+import { packageRoot } from '../../host/base/core/package-root.ts';
+import { allRoutes } from '../../host/apis/http/fixtures/all-routes.ts';
+import { documentedRoutes } from '../../host/apis/http/fixtures/documented-routes.ts';
 import { PAGES } from './pages.ts';
 
 const Docs = suite('the generated pages of the documentation');

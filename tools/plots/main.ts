@@ -2,8 +2,8 @@
 // plot:benchmarks`.
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { loadConfig } from '../../host/config/index.ts';
-import { packageRoot } from '../../host/core/package-root.ts';
+import { loadConfig } from '../../host/base/config/index.ts';
+import { packageRoot } from '../../host/base/core/package-root.ts';
 import { loadDrawing } from './draw.ts';
 import { PLOTS, type Report, specificationOf } from './plots.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../../host/core/package-root.ts';
+import { packageRoot } from '../../host/base/core/package-root.ts';
 import { barsOf, PLOTS, type Report, specificationOf } from './plots.ts';
 import { loadDrawing } from './draw.ts';
 

@@ -4,11 +4,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { delay } from '../../host/core/abort.ts';
-import { loadConfig } from '../../host/config/index.ts';
-import { silentLogger } from '../../host/core/log/logger.ts';
-import { packageRoot } from '../../host/core/package-root.ts';
-import { ModelStore } from '../../host/models/index.ts';
+import { delay } from '../../host/base/core/abort.ts';
+import { loadConfig } from '../../host/base/config/index.ts';
+import { silentLogger } from '../../host/base/core/log/logger.ts';
+import { packageRoot } from '../../host/base/core/package-root.ts';
+import { ModelStore } from '../../host/setup/models/index.ts';
 import { findChromium, startBrowser } from '../../host/test/helpers/browser.ts';
 import { freePort } from '../../host/test/helpers/server.ts';
 

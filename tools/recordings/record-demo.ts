@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packageRoot } from '../../host/core/package-root.ts';
+import { packageRoot } from '../../host/base/core/package-root.ts';
 import { type Piece, terminalSvg } from './terminal-svg.ts';
 
 const LONGEST_PAUSE_MS = 2000;

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { PREBUILT_LIBRARIES } from '../../host/native-build/pins.ts';
+import { PREBUILT_LIBRARIES } from '../../host/setup/native-build/pins.ts';
 import { buildBinaries } from './build-binaries.ts';
 import { CROSS_PLATFORMS } from './cross-platforms.ts';
 

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path';
-import { silentLogger } from '../../host/core/log/logger.ts';
+import { silentLogger } from '../../host/base/core/log/logger.ts';
 import {
   buildNative,
   buildSqlite,
@@ -8,7 +8,7 @@ import {
   compileSqlite,
   defaultJobs,
   platformName,
-} from '../../host/native-build/index.ts';
+} from '../../host/setup/native-build/index.ts';
 import { CROSS_PLATFORMS } from './cross-platforms.ts';
 
 /** The folders that a prebuilt package contains. */

@@ -1,4 +1,4 @@
-import type { Toolchain } from '../../host/native-build/index.ts';
+import type { Toolchain } from '../../host/setup/native-build/index.ts';
 
 /** A platform for which a release is compiled on Linux x64. */
 export interface CrossPlatform extends Toolchain {

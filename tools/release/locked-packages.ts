@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packageRoot } from '../../host/core/package-root.ts';
-import { BUILD_TOOLS, type ToolPackage } from '../../host/plugins/build/build-tools.ts';
+import { packageRoot } from '../../host/base/core/package-root.ts';
+import { BUILD_TOOLS, type ToolPackage } from '../../host/endpoints/plugins/build/build-tools.ts';
 
 /**
  * Dependencies of a checkout that a release does not install: the tools that build plugins are fetched when they are

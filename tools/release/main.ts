@@ -1,6 +1,6 @@
 // Packs a release: npm run pack:release -- <folder> [<other platform>…]
-import { loadConfig } from '../../host/config/index.ts';
-import { platformName } from '../../host/native-build/index.ts';
+import { loadConfig } from '../../host/base/config/index.ts';
+import { platformName } from '../../host/setup/native-build/index.ts';
 import { packRelease } from './pack-release.ts';
 
 const [folder = 'build/release', ...others] = process.argv.slice(2);

@@ -3,14 +3,14 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { packageRoot, packageVersion } from '../../host/core/package-root.ts';
+import { packageRoot, packageVersion } from '../../host/base/core/package-root.ts';
 import {
   platformName,
   prebuiltPackage,
   type ReleaseManifest,
   writePrebuiltPackage,
-} from '../../host/native-build/index.ts';
-import { BUILD_TOOLS, type ToolsManifest } from '../../host/plugins/build/build-tools.ts';
+} from '../../host/setup/native-build/index.ts';
+import { BUILD_TOOLS, type ToolsManifest } from '../../host/endpoints/plugins/build/build-tools.ts';
 import { buildBinaries } from './build-binaries.ts';
 import { lockedPackages, NOT_INSTALLED } from './locked-packages.ts';
 import { writeSbom } from './sbom.ts';

@@ -10,9 +10,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { NOT_INSTALLED } from './locked-packages.ts';
 import { packRelease } from './pack-release.ts';
-import { loadConfig } from '../../host/config/index.ts';
-import { packageRoot } from '../../host/core/package-root.ts';
-import { PREBUILT_PACKAGE } from '../../host/native-build/index.ts';
+import { loadConfig } from '../../host/base/config/index.ts';
+import { packageRoot } from '../../host/base/core/package-root.ts';
+import { PREBUILT_PACKAGE } from '../../host/setup/native-build/index.ts';
 import { startExample } from '../../host/test/helpers/embed-example.ts';
 import { freePort, post, until } from '../../host/test/helpers/server.ts';
 
@@ -54,7 +54,7 @@ Package('has the files for run time and no tests', async () => {
     'native/src/launcher',
     'plugins/video-transcribe/src/index.ts',
     'docs/plugins.md',
-    'host/openapi/client-generator/runtime/api.ts',
+    'host/apis/openapi/client-generator/runtime/api.ts',
     'LICENSE',
     'NOTICE',
     'bundle/LICENSES.txt',

@@ -2,13 +2,13 @@ import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { packageRoot } from '../../host/core/package-root.ts';
+import { packageRoot } from '../../host/base/core/package-root.ts';
 import {
   LLAMA_VERSION,
   SQLITE_SOURCE,
   WHISPER_PACKAGE_VERSION,
   WHISPER_VERSION,
-} from '../../host/native-build/pins.ts';
+} from '../../host/setup/native-build/pins.ts';
 
 const GENERATOR = '@cyclonedx/cyclonedx-npm@6.0.1';
 

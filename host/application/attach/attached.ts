@@ -1,9 +1,9 @@
-import { connect, type AttachOptions, type RunningApplication } from '../../control/client/index.ts';
-import type { Config } from '../../config/index.ts';
-import { matchingServers } from '../../control/index.ts';
-import { fail } from '../../core/errors.ts';
-import type { AnyDeployment, HandleOf, HandleOptionsInput } from '../../deployments/index.ts';
-import { type DeploymentMethods, socketPath } from '../../http/index.ts';
+import { connect, type AttachOptions, type RunningApplication } from '../../apis/control/client/index.ts';
+import type { Config } from '../../base/config/index.ts';
+import { matchingServers } from '../../apis/control/index.ts';
+import { fail } from '../../base/core/errors.ts';
+import type { AnyDeployment, HandleOf, HandleOptionsInput } from '../../inference/deployments/index.ts';
+import { type DeploymentMethods, socketPath } from '../../apis/http/index.ts';
 
 /** The application in another process that an `AanaApp` is attached to. */
 export class Attached {

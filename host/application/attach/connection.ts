@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
-import { type Config, exposureOf } from '../../config/index.ts';
-import { fail } from '../../core/errors.ts';
-import type { Logger } from '../../core/log/logger.ts';
-import { HttpServer, socketPath } from '../../http/index.ts';
-import { prepareTempDir } from '../../media/index.ts';
+import { type Config, exposureOf } from '../../base/config/index.ts';
+import { fail } from '../../base/core/errors.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import { HttpServer, socketPath } from '../../apis/http/index.ts';
+import { prepareTempDir } from '../../io/media/index.ts';
 import type { ConnectOptions } from '../app-options.ts';
 import { Attached } from './attached.ts';
 import { openControl, type OpenControlOptions } from './control.ts';

@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AanaApp } from '../app.ts';
-import type { Alerts } from '../../alerts/index.ts';
-import type { ControlledApplication } from '../../control/index.ts';
-import { controlHandlers, startControl } from '../../control/server/index.ts';
-import type { LogLevels } from '../../core/log/log-levels.ts';
+import type { Alerts } from '../../base/alerts/index.ts';
+import type { ControlledApplication } from '../../apis/control/index.ts';
+import { controlHandlers, startControl } from '../../apis/control/server/index.ts';
+import type { LogLevels } from '../../base/core/log/log-levels.ts';
 import type { ConfigurationChanges } from '../changes/configuration-changes.ts';
-import type { LogRing } from '../../core/log/log-ring.ts';
-import type { Logger, LogRecord } from '../../core/log/logger.ts';
-import { packageVersion } from '../../core/package-root.ts';
-import type { DeploymentManager, HandleOptionsInput } from '../../deployments/index.ts';
-import type { DeploymentMethods, HttpServerLimits, OperatedApplication } from '../../http/index.ts';
+import type { LogRing } from '../../base/core/log/log-ring.ts';
+import type { Logger, LogRecord } from '../../base/core/log/logger.ts';
+import { packageVersion } from '../../base/core/package-root.ts';
+import type { DeploymentManager, HandleOptionsInput } from '../../inference/deployments/index.ts';
+import type { DeploymentMethods, HttpServerLimits, OperatedApplication } from '../../apis/http/index.ts';
 import { deploymentReports } from './deployment-reports.ts';
-import { describeConfig, redactorOf } from '../../config/index.ts';
-import { type KeptTraces, Profiler, traceReport } from '../../telemetry/index.ts';
+import { describeConfig, redactorOf } from '../../base/config/index.ts';
+import { type KeptTraces, Profiler, traceReport } from '../../base/telemetry/index.ts';
 
 export interface OpenControlOptions {
   readonly runtimeDir: string;

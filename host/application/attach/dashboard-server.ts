@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { KeyLookUps } from '../../access/index.ts';
-import type { Config } from '../../config/index.ts';
-import { AanaError } from '../../core/errors.ts';
-import type { Logger } from '../../core/log/logger.ts';
-import { HttpServer } from '../../http/index.ts';
+import { KeyLookUps } from '../../data/access/index.ts';
+import type { Config } from '../../base/config/index.ts';
+import { AanaError } from '../../base/core/errors.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import { HttpServer } from '../../apis/http/index.ts';
 
 const TOKEN_BYTES = 24;
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import type { ReplicaSetStatus, ReplicaStatus } from '../../replicas/index.ts';
-import type { DeploymentReport, ReplicaReport } from '../../http/index.ts';
+import type { ReplicaSetStatus, ReplicaStatus } from '../../inference/replicas/index.ts';
+import type { DeploymentReport, ReplicaReport } from '../../apis/http/index.ts';
 
 type SetStatus = Pick<ReplicaSetStatus, 'status' | 'message' | 'queued' | 'replicas' | 'updating'>;
 

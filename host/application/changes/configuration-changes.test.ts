@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaApp, type AanaError, type ConfigInput, loadConfig, silentLogger } from '../../index.ts';
-import { SampleDeployment } from '../../deployments/fixtures/sample-deployment.ts';
+import { SampleDeployment } from '../../inference/deployments/fixtures/sample-deployment.ts';
 import { makeFolder } from '../fixtures/test-app.ts';
 
 const Changes = suite('a configuration that is applied');

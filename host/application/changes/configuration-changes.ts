@@ -1,10 +1,10 @@
-import { type Config, reloadConfig } from '../../config/index.ts';
-import type { ApplyEvent, ChangePlan, GivenConfiguration } from '../../http/index.ts';
-import { raceAbort } from '../../core/abort.ts';
-import { deferred } from '../../core/deferred.ts';
-import { fail } from '../../core/errors.ts';
-import type { Logger } from '../../core/log/logger.ts';
-import type { BoundDeployment, DeploymentOptionsInput } from '../../deployments/index.ts';
+import { type Config, reloadConfig } from '../../base/config/index.ts';
+import type { ApplyEvent, ChangePlan, GivenConfiguration } from '../../apis/http/index.ts';
+import { raceAbort } from '../../base/core/abort.ts';
+import { deferred } from '../../base/core/deferred.ts';
+import { fail } from '../../base/core/errors.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import type { BoundDeployment, DeploymentOptionsInput } from '../../inference/deployments/index.ts';
 import type { Services } from '../services.ts';
 import { type DeploymentChange, planChanges, type Planned } from './plan.ts';
 

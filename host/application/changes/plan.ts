@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { changedSettings, type Config } from '../../config/index.ts';
-import type { ChangePlan } from '../../http/index.ts';
-import { type BoundDeployment, changedOptions, kindOfChange } from '../../deployments/index.ts';
+import { changedSettings, type Config } from '../../base/config/index.ts';
+import type { ChangePlan } from '../../apis/http/index.ts';
+import { type BoundDeployment, changedOptions, kindOfChange } from '../../inference/deployments/index.ts';
 
 /** One change of a deployment that a configuration asks for. */
 export type DeploymentChange =

@@ -1,5 +1,5 @@
-import { fail } from '../../core/errors.ts';
-import type { ServedEndpoint } from '../../endpoints/index.ts';
+import { fail } from '../../base/core/errors.ts';
+import type { ServedEndpoint } from '../../endpoints/registry/index.ts';
 
 /** Throws `EndpointError` when the endpoint declares a deployment that is not among the registered ones. */
 export function requireDeclaredDeployments(

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { DEFER_OPTIONS, type DeferOption, MAX_EXECUTION_TIMEOUT_S } from '../../core/endpoint-description.ts';
-import { type AanaError, fail } from '../../core/errors.ts';
+import { DEFER_OPTIONS, type DeferOption, MAX_EXECUTION_TIMEOUT_S } from '../../base/core/endpoint-description.ts';
+import { type AanaError, fail } from '../../base/core/errors.ts';
 import {
   type ChosenEndpoint,
   hostEndpoint,
@@ -9,8 +9,8 @@ import {
   type HostEndpointResult,
   type ServedEndpoint,
   type ServedOptions,
-} from '../../endpoints/index.ts';
-import { check } from '../../deployments/class/check.ts';
+} from '../../endpoints/registry/index.ts';
+import { check } from '../../inference/deployments/class/check.ts';
 import { type Endpoint, type EndpointApplication, makeEndpoint } from './endpoint.ts';
 
 /** Called with the endpoint's path before a request is read. An error that it throws is the answer. */

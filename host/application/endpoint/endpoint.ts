@@ -1,9 +1,9 @@
 import type * as z from 'zod';
-import type { HeldAudio } from '../../control/index.ts';
-import { fail } from '../../core/errors.ts';
-import type { AnyDeployment, HandleOf, HandleOptionsInput, HasMethods } from '../../deployments/index.ts';
-import { type HostEndpointContext, type HostEndpointResult, isAsyncGenerator } from '../../endpoints/index.ts';
-import type { HeldImage, MediaSource, OpenAudioOptions, OpenImageOptions } from '../../media/index.ts';
+import type { HeldAudio } from '../../apis/control/index.ts';
+import { fail } from '../../base/core/errors.ts';
+import type { AnyDeployment, HandleOf, HandleOptionsInput, HasMethods } from '../../inference/deployments/index.ts';
+import { type HostEndpointContext, type HostEndpointResult, isAsyncGenerator } from '../../endpoints/registry/index.ts';
+import type { HeldImage, MediaSource, OpenAudioOptions, OpenImageOptions } from '../../io/media/index.ts';
 
 /** The parts of the application that an endpoint uses. */
 export interface EndpointApplication {

@@ -1,29 +1,29 @@
 import type { LlamaCounts, LlamaEmbeddingCounts } from '../../../native/lib/index.ts';
-import { AlertTelemetry } from '../../alerts/alert-telemetry.ts';
-import { systemClock } from '../../core/clock.ts';
-import { silentLogger } from '../../core/log/logger.ts';
-import { retryCounter } from '../../deployments/handle/deployment-calls.ts';
-import { GenerationTelemetry } from '../../deployments/handle/generation-telemetry.ts';
-import { EmbeddingMetrics } from '../../engines/metrics/embedding-metrics.ts';
-import { LlamaMetrics } from '../../engines/metrics/llama-metrics.ts';
-import { WaitTimes } from '../../engines/metrics/wait-times.ts';
-import { userRefusalCounter } from '../../access/user-limits.ts';
-import { refusalCounter } from '../../http/guards/rate-limit-guard.ts';
-import { requestRecorder } from '../../http/request/request-telemetry.ts';
-import { MediaTelemetry } from '../../media/media-telemetry.ts';
-import { PluginTelemetry } from '../../plugins/invocation/plugin-telemetry.ts';
-import { CallTelemetry } from '../../replicas/calls/call-telemetry.ts';
-import { StorageTelemetry } from '../../storage/storage-telemetry.ts';
-import { TaskTelemetry } from '../../tasks/task-telemetry.ts';
+import { AlertTelemetry } from '../../base/alerts/alert-telemetry.ts';
+import { systemClock } from '../../base/core/clock.ts';
+import { silentLogger } from '../../base/core/log/logger.ts';
+import { retryCounter } from '../../inference/deployments/handle/deployment-calls.ts';
+import { GenerationTelemetry } from '../../inference/deployments/handle/generation-telemetry.ts';
+import { EmbeddingMetrics } from '../../inference/engines/metrics/embedding-metrics.ts';
+import { LlamaMetrics } from '../../inference/engines/metrics/llama-metrics.ts';
+import { WaitTimes } from '../../inference/engines/metrics/wait-times.ts';
+import { userRefusalCounter } from '../../data/access/user-limits.ts';
+import { refusalCounter } from '../../apis/http/guards/rate-limit-guard.ts';
+import { requestRecorder } from '../../apis/http/request/request-telemetry.ts';
+import { MediaTelemetry } from '../../io/media/media-telemetry.ts';
+import { PluginTelemetry } from '../../endpoints/plugins/invocation/plugin-telemetry.ts';
+import { CallTelemetry } from '../../inference/replicas/calls/call-telemetry.ts';
+import { StorageTelemetry } from '../../data/storage/storage-telemetry.ts';
+import { TaskTelemetry } from '../../data/tasks/task-telemetry.ts';
 import {
   logCounters,
   type MetricDescription,
   metricPointCounter,
   Metrics,
   spanCounters,
-} from '../../telemetry/index.ts';
-import { UsageTelemetry } from '../../usage/usage-telemetry.ts';
-import { DeliveryTelemetry } from '../../webhooks/delivery-telemetry.ts';
+} from '../../base/telemetry/index.ts';
+import { UsageTelemetry } from '../../data/usage/usage-telemetry.ts';
+import { DeliveryTelemetry } from '../../data/webhooks/delivery-telemetry.ts';
 import { observeApplication } from './observe-application.ts';
 
 /** Metrics of one subject. */

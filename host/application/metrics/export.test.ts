@@ -4,7 +4,12 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import type { AanaApp } from '../../index.ts';
-import { attributesOf, Collector, type MetricsExport, type OtlpPoint } from '../../telemetry/fixtures/collector.ts';
+import {
+  attributesOf,
+  Collector,
+  type MetricsExport,
+  type OtlpPoint,
+} from '../../base/telemetry/fixtures/collector.ts';
 import { until } from '../../test/helpers/server.ts';
 import { makeApp, makeFolder, started } from '../fixtures/test-app.ts';
 

@@ -1,10 +1,10 @@
-import type { InstrumentOptions } from '../../core/telemetry.ts';
-import { totalMainBytes } from '../../core/machine/total-memory.ts';
-import { freeMainBytes } from '../../devices/index.ts';
-import type { DeploymentManager } from '../../deployments/index.ts';
+import type { InstrumentOptions } from '../../base/core/telemetry.ts';
+import { totalMainBytes } from '../../base/core/machine/total-memory.ts';
+import { freeMainBytes } from '../../inference/devices/index.ts';
+import type { DeploymentManager } from '../../inference/deployments/index.ts';
 import { droppedLogLines } from '../ports/standard-error-log.ts';
-import type { ReplicaSetStatus } from '../../replicas/index.ts';
-import { LoadHistory, type Metrics, type NumberPoint, observeProcess } from '../../telemetry/index.ts';
+import type { ReplicaSetStatus } from '../../inference/replicas/index.ts';
+import { LoadHistory, type Metrics, type NumberPoint, observeProcess } from '../../base/telemetry/index.ts';
 
 /**
  * Adds what is measured when the metrics are read: this process, the memory of the machine, and the replicas. Returns a

@@ -7,7 +7,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../../core/package-root.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { freePort, until } from '../../test/helpers/server.ts';
 import { skip } from '../../test/skip.ts';
 import { makeApp, makeFolder, started } from '../fixtures/test-app.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve } from 'node:path';
-import { fail } from '../../core/errors.ts';
-import { parseExportPath, resolveModule } from '../../modules/index.ts';
+import { fail } from '../../base/core/errors.ts';
+import { parseExportPath, resolveModule } from '../../base/modules/index.ts';
 
 export interface BuildOptions {
   /** Address to listen on. Default: 127.0.0.1, this machine only. */

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { AanaApp } from '../app.ts';
-import { fail } from '../../core/errors.ts';
-import { importModule, parseExportPath, resolveModule } from '../../modules/index.ts';
+import { fail } from '../../base/core/errors.ts';
+import { importModule, parseExportPath, resolveModule } from '../../base/modules/index.ts';
 
 /** Marks applications, also those of another copy of this package. */
 export const APP_BRAND: unique symbol = Symbol.for('aana-host.application') as never;

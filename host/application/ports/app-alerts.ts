@@ -1,10 +1,17 @@
 import { stat, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { resolve } from 'node:path';
-import { type AlertFacts, Alerts, type DiskFacts, rulesOf, SlowFact, type WebhookFacts } from '../../alerts/index.ts';
-import type { Config } from '../../config/index.ts';
-import type { Logger } from '../../core/log/logger.ts';
-import type { Telemetry } from '../../core/telemetry.ts';
+import {
+  type AlertFacts,
+  Alerts,
+  type DiskFacts,
+  rulesOf,
+  SlowFact,
+  type WebhookFacts,
+} from '../../base/alerts/index.ts';
+import type { Config } from '../../base/config/index.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import type { Telemetry } from '../../base/core/telemetry.ts';
 import type { Services } from '../services.ts';
 
 export interface AppAlertsOptions {

@@ -1,10 +1,10 @@
-import type { Config } from '../../config/index.ts';
-import { inArea } from '../../core/log/log-levels.ts';
-import type { LogRing } from '../../core/log/log-ring.ts';
-import type { Logger } from '../../core/log/logger.ts';
-import { noTelemetry, type Telemetry, withSpans } from '../../core/telemetry.ts';
-import type { DeploymentManager } from '../../deployments/index.ts';
-import type { Network } from '../../outgoing/index.ts';
+import type { Config } from '../../base/config/index.ts';
+import { inArea } from '../../base/core/log/log-levels.ts';
+import type { LogRing } from '../../base/core/log/log-ring.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import { noTelemetry, type Telemetry, withSpans } from '../../base/core/telemetry.ts';
+import type { DeploymentManager } from '../../inference/deployments/index.ts';
+import type { Network } from '../../io/outgoing/index.ts';
 import {
   type Format,
   type KeptTraces,
@@ -14,7 +14,7 @@ import {
   requestTotals,
   type RouteWork,
   routeWork,
-} from '../../telemetry/index.ts';
+} from '../../base/telemetry/index.ts';
 import { observeApplication, watchLoad } from '../metrics/observe-application.ts';
 import { exportLogs, type LogExport, OWN_AREA } from './log-export.ts';
 import { exportMetrics } from './metric-export.ts';

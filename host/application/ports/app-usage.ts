@@ -1,9 +1,9 @@
-import type { Config } from '../../config/index.ts';
-import type { Logger } from '../../core/log/logger.ts';
-import type { Telemetry } from '../../core/telemetry.ts';
-import { type Network, requestGuarded } from '../../outgoing/index.ts';
-import type { Storage } from '../../storage/index.ts';
-import { type PostUsage, Usage } from '../../usage/index.ts';
+import type { Config } from '../../base/config/index.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import type { Telemetry } from '../../base/core/telemetry.ts';
+import { type Network, requestGuarded } from '../../io/outgoing/index.ts';
+import type { Storage } from '../../data/storage/index.ts';
+import { type PostUsage, Usage } from '../../data/usage/index.ts';
 import { fromPairs } from './otlp-options.ts';
 
 export interface AppUsageOptions {

@@ -1,6 +1,6 @@
-import type { EndpointRegistry } from '../../endpoints/index.ts';
-import type { EndpointReport } from '../../http/index.ts';
-import type { RouteWork } from '../../telemetry/index.ts';
+import type { EndpointRegistry } from '../../endpoints/registry/index.ts';
+import type { EndpointReport } from '../../apis/http/index.ts';
+import type { RouteWork } from '../../base/telemetry/index.ts';
 
 const NONE = { requests: 0, refused: 0, failed: 0, latency_p50_s: null, latency_p95_s: null };
 

@@ -1,7 +1,7 @@
-import { backgroundWork, batchWork, OPENAI_BATCHES } from '../../openai/index.ts';
-import type { Config } from '../../config/index.ts';
-import { MESSAGE_BATCHES } from '../../anthropic/index.ts';
-import type { HostWork } from '../../tasks/index.ts';
+import { backgroundWork, batchWork, OPENAI_BATCHES } from '../../apis/openai/index.ts';
+import type { Config } from '../../base/config/index.ts';
+import { MESSAGE_BATCHES } from '../../apis/anthropic/index.ts';
+import type { HostWork } from '../../data/tasks/index.ts';
 import type { Services } from '../services.ts';
 
 /** Returns the work of tasks that make responses, over the parts of an application. */

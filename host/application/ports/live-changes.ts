@@ -1,8 +1,8 @@
-import type { Operations } from '../../http/index.ts';
-import type { LogLevels } from '../../core/log/log-levels.ts';
-import type { LogRing } from '../../core/log/log-ring.ts';
-import { API_KEYS_CHANGED, DELIVERIES_WAITING, WEBHOOKS_CHANGED } from '../../storage/index.ts';
-import type { KeptTraces } from '../../telemetry/index.ts';
+import type { Operations } from '../../apis/http/index.ts';
+import type { LogLevels } from '../../base/core/log/log-levels.ts';
+import type { LogRing } from '../../base/core/log/log-ring.ts';
+import { API_KEYS_CHANGED, DELIVERIES_WAITING, WEBHOOKS_CHANGED } from '../../data/storage/index.ts';
+import type { KeptTraces } from '../../base/telemetry/index.ts';
 import type { Services } from '../services.ts';
 import type { ConfigurationChanges } from '../changes/configuration-changes.ts';
 

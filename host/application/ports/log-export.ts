@@ -1,8 +1,8 @@
-import type { Config } from '../../config/index.ts';
-import type { KeptRecord } from '../../core/log/log-ring.ts';
-import { LOG_LEVELS, type Logger, type LogRecord } from '../../core/log/logger.ts';
-import type { Telemetry } from '../../core/telemetry.ts';
-import { ExportQueue, logCounters, otlpLogSender } from '../../telemetry/index.ts';
+import type { Config } from '../../base/config/index.ts';
+import type { KeptRecord } from '../../base/core/log/log-ring.ts';
+import { LOG_LEVELS, type Logger, type LogRecord } from '../../base/core/log/logger.ts';
+import type { Telemetry } from '../../base/core/telemetry.ts';
+import { ExportQueue, logCounters, otlpLogSender } from '../../base/telemetry/index.ts';
 import { type ExportSource, otlpOptions } from './otlp-options.ts';
 
 /** The export of the log lines of an application. */

@@ -1,6 +1,6 @@
-import type { Config } from '../../config/index.ts';
-import type { Logger } from '../../core/log/logger.ts';
-import { MetricExport, type Metrics, otlpMetricSender } from '../../telemetry/index.ts';
+import type { Config } from '../../base/config/index.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import { MetricExport, type Metrics, otlpMetricSender } from '../../base/telemetry/index.ts';
 import { type ExportSource, otlpOptions } from './otlp-options.ts';
 
 /** The shutdown does not wait longer than this for the collector. */

@@ -1,11 +1,11 @@
-import type { Config } from '../../config/index.ts';
+import type { Config } from '../../base/config/index.ts';
 import {
   type BoundDeployment,
   type DeploymentManager,
   type ModelDirectory,
   modelName,
   type ServedModel,
-} from '../../deployments/index.ts';
+} from '../../inference/deployments/index.ts';
 
 /** Returns the deployments as the models of OpenAI's API. */
 export function modelDirectory(

@@ -1,6 +1,6 @@
-import { fail } from '../../core/errors.ts';
-import type { Operations } from '../../http/index.ts';
-import type { CatalogueRow, PullState } from '../../models/index.ts';
+import { fail } from '../../base/core/errors.ts';
+import type { Operations } from '../../apis/http/index.ts';
+import type { CatalogueRow, PullState } from '../../setup/models/index.ts';
 import type { Services } from '../services.ts';
 
 type ModelOperations = Operations['models'];

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { testImage } from '../../../native/lib/fixtures/test-images.ts';
-import { pngOf } from '../../engines/openai/png.ts';
+import { pngOf } from '../../inference/engines/openai/png.ts';
 import type { AanaApp } from '../../index.ts';
 import { failure } from '../../test/helpers/failure.ts';
 import { testFfmpeg } from '../../test/helpers/media/media-files.ts';

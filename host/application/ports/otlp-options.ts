@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { Config } from '../../config/index.ts';
-import { packageVersion } from '../../core/package-root.ts';
-import type { Attributes } from '../../core/telemetry.ts';
-import { KeptConnection, type KeptConnectionOptions, type Network, reasonOf } from '../../outgoing/index.ts';
-import type { OtlpOptions, PostToCollector } from '../../telemetry/index.ts';
+import type { Config } from '../../base/config/index.ts';
+import { packageVersion } from '../../base/core/package-root.ts';
+import type { Attributes } from '../../base/core/telemetry.ts';
+import { KeptConnection, type KeptConnectionOptions, type Network, reasonOf } from '../../io/outgoing/index.ts';
+import type { OtlpOptions, PostToCollector } from '../../base/telemetry/index.ts';
 
 /** A kind of facts that is exported on its own. */
 export type Signal = 'traces' | 'metrics' | 'logs';

@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadConfig } from '../../config/index.ts';
+import { loadConfig } from '../../base/config/index.ts';
 import { httpPort, networkFrom } from './outgoing-ports.ts';
 
 const Requests = suite('the requests of plugins');

@@ -1,5 +1,5 @@
-import { authorityFiles, type Config } from '../../config/index.ts';
-import { AanaError } from '../../core/errors.ts';
+import { authorityFiles, type Config } from '../../base/config/index.ts';
+import { AanaError } from '../../base/core/errors.ts';
 import {
   isForeignAddress,
   literalAddress,
@@ -8,9 +8,9 @@ import {
   type NetworkSettings,
   requestGuarded,
   withoutCredentials,
-} from '../../outgoing/index.ts';
-import type { PostMessage } from '../../webhooks/index.ts';
-import type { HttpPort, HttpRequest } from '../../plugins/index.ts';
+} from '../../io/outgoing/index.ts';
+import type { PostMessage } from '../../data/webhooks/index.ts';
+import type { HttpPort, HttpRequest } from '../../endpoints/plugins/index.ts';
 
 /** Returns the proxies and certificate authorities for outgoing requests. */
 export function networkFrom(config: Config): Network {

@@ -2,8 +2,8 @@ import { write as writeCallback, writeSync } from 'node:fs';
 import { Socket } from 'node:net';
 import process from 'node:process';
 import { promisify } from 'node:util';
-import { type DroppedLines, LineWriter, type LineSink } from '../../core/log/line-writer.ts';
-import { formatRecord } from '../../core/log/logger.ts';
+import { type DroppedLines, LineWriter, type LineSink } from '../../base/core/log/line-writer.ts';
+import { formatRecord } from '../../base/core/log/logger.ts';
 
 type Format = 'text' | 'json';
 

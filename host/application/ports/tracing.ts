@@ -1,7 +1,7 @@
-import type { Config } from '../../config/index.ts';
-import type { Logger } from '../../core/log/logger.ts';
-import type { Telemetry } from '../../core/telemetry.ts';
-import { ExportQueue, KeptTraces, otlpSender, samplerOf, spanCounters, Tracer } from '../../telemetry/index.ts';
+import type { Config } from '../../base/config/index.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import type { Telemetry } from '../../base/core/telemetry.ts';
+import { ExportQueue, KeptTraces, otlpSender, samplerOf, spanCounters, Tracer } from '../../base/telemetry/index.ts';
 import { type ExportSource, otlpOptions } from './otlp-options.ts';
 
 /** The spans of an application. */

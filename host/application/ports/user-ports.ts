@@ -1,7 +1,7 @@
-import type { Config } from '../../config/index.ts';
-import type { ForCallers } from '../../core/request-context.ts';
-import { PluginStorage, type Storage } from '../../storage/index.ts';
-import type { UserPorts } from '../../plugins/index.ts';
+import type { Config } from '../../base/config/index.ts';
+import type { ForCallers } from '../../base/core/request-context.ts';
+import { PluginStorage, type Storage } from '../../data/storage/index.ts';
+import type { UserPorts } from '../../endpoints/plugins/index.ts';
 
 /**
  * Returns the storage and repositories for invocations of a user: the user's own, or the shared ones where the

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { ServedEndpoint } from '../../endpoints/index.ts';
-import { socketPath } from '../../http/index.ts';
-import { exampleFiles, schemaExample } from '../../openapi/index.ts';
+import type { ServedEndpoint } from '../../endpoints/registry/index.ts';
+import { socketPath } from '../../apis/http/index.ts';
+import { exampleFiles, schemaExample } from '../../apis/openapi/index.ts';
 
 /** The server's address, the file of its certificate, and whether it asks for an API key. */
 export interface CurlTarget {

@@ -1,7 +1,7 @@
-import { deferred } from '../../core/deferred.ts';
-import { fail } from '../../core/errors.ts';
-import type { Logger } from '../../core/log/logger.ts';
-import { type ProgressStream, type ReportProgress, withProgress } from '../../packages/index.ts';
+import { deferred } from '../../base/core/deferred.ts';
+import { fail } from '../../base/core/errors.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import { type ProgressStream, type ReportProgress, withProgress } from '../../setup/packages/index.ts';
 
 /** Phase of an application's life. */
 export type Phase = 'new' | 'deploying' | 'deployed' | 'failed' | 'stopping';

@@ -1,9 +1,9 @@
 import { closeSync, openSync } from 'node:fs';
 import type { AanaApp } from '../app.ts';
-import { delay } from '../../core/abort.ts';
-import { takeServiceManager } from '../../config/index.ts';
-import { createLogger, type Logger } from '../../core/log/logger.ts';
-import { socketPath } from '../../http/index.ts';
+import { delay } from '../../base/core/abort.ts';
+import { takeServiceManager } from '../../base/config/index.ts';
+import { createLogger, type Logger } from '../../base/core/log/logger.ts';
+import { socketPath } from '../../apis/http/index.ts';
 import { curlLine } from './curl-line.ts';
 import { ServiceManager } from './service-manager.ts';
 import { stopOnSignals } from './signals.ts';

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
-import type { ServiceManagerAddress } from '../../config/index.ts';
-import type { Logger } from '../../core/log/logger.ts';
+import type { ServiceManagerAddress } from '../../base/config/index.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
 
 /** Time between two messages that ask for more time to start, and the time for which each asks. */
 const EXTEND_EVERY_MS = 20_000;

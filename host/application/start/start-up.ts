@@ -1,11 +1,11 @@
 import { tmpdir } from 'node:os';
-import type { Config } from '../../config/index.ts';
-import type { Logger } from '../../core/log/logger.ts';
-import { prepareTempDir, removeStaleFolders } from '../../media/index.ts';
-import { type ProgressPart, type ReportProgress, reportWithin, shareProgress } from '../../packages/index.ts';
+import type { Config } from '../../base/config/index.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import { prepareTempDir, removeStaleFolders } from '../../io/media/index.ts';
+import { type ProgressPart, type ReportProgress, reportWithin, shareProgress } from '../../setup/packages/index.ts';
 import { requireDeclaredDeployments } from '../endpoint/declared-deployments.ts';
 import type { Services } from '../services.ts';
-import { asksFor } from '../../plugins/index.ts';
+import { asksFor } from '../../endpoints/plugins/index.ts';
 
 export interface StartUpOptions {
   readonly services: Services;

@@ -1,5 +1,5 @@
-import type { AppStatus } from '../../http/index.ts';
-import type { ReplicaSetStatus } from '../../replicas/index.ts';
+import type { AppStatus } from '../../apis/http/index.ts';
+import type { ReplicaSetStatus } from '../../inference/replicas/index.ts';
 import type { Phase } from './lifecycle.ts';
 
 type Entry = AppStatus['deployments'][string];

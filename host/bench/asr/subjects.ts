@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { packageRoot } from '../../core/package-root.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { freePort } from '../../test/helpers/server.ts';
 import { type ServerProcess, startProgram, startScript } from '../server-process.ts';
 import { formRequest, type Transcript, transcribed } from './transcripts.ts';

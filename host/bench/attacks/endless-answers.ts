@@ -4,8 +4,8 @@
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { parseArgs } from 'node:util';
-import { delay } from '../../core/abort.ts';
-import { llamaOptions, startOpenAiApp } from '../../openai/fixtures/openai-app.ts';
+import { delay } from '../../base/core/abort.ts';
+import { llamaOptions, startOpenAiApp } from '../../apis/openai/fixtures/openai-app.ts';
 import { machineLoad, median, quantile, reportHead, round } from '../report.ts';
 
 const { values: flags } = parseArgs({

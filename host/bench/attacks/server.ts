@@ -1,12 +1,12 @@
 // The host with a hostile plugin and a neighbour. Started by ../attacks.ts.
 import { join } from 'node:path';
-import { loadConfig } from '../../config/index.ts';
-import { createLogger } from '../../core/log/logger.ts';
-import { packageRoot } from '../../core/package-root.ts';
-import { EndpointRegistry } from '../../endpoints/index.ts';
-import { FakePorts } from '../../plugins/fixtures/fake-ports.ts';
-import { PluginHost } from '../../plugins/set/plugin-host.ts';
-import type { PluginPorts } from '../../plugins/ports.ts';
+import { loadConfig } from '../../base/config/index.ts';
+import { createLogger } from '../../base/core/log/logger.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
+import { EndpointRegistry } from '../../endpoints/registry/index.ts';
+import { FakePorts } from '../../endpoints/plugins/fixtures/fake-ports.ts';
+import { PluginHost } from '../../endpoints/plugins/set/plugin-host.ts';
+import type { PluginPorts } from '../../endpoints/plugins/ports.ts';
 import { listen } from '../plugins/listen.ts';
 import { served } from '../plugins/served.ts';
 
@@ -45,7 +45,7 @@ const attacked = new PluginHost({
 });
 const registry = new EndpointRegistry();
 registry.addPlugin(await quiet.load(join(packageRoot, 'host/bench/fixtures/bench-plugin')));
-registry.addPlugin(await attacked.load(join(packageRoot, 'host/plugins/fixtures/attacks')));
+registry.addPlugin(await attacked.load(join(packageRoot, 'host/endpoints/plugins/fixtures/attacks')));
 const { server, port } = await listen(registry, config, log);
 served({
   port,

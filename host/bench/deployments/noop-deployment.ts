@@ -1,4 +1,4 @@
-import { Deployment, type Input, method, streamingMethod, z } from '../../deployments/class/author.ts';
+import { Deployment, type Input, method, streamingMethod, z } from '../../inference/deployments/class/author.ts';
 
 export class NoopDeployment extends Deployment {
   static readonly module: string = import.meta.url;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Deployment, type Implements, type Input, method, z } from '../../deployments/class/author.ts';
+import { Deployment, type Implements, type Input, method, z } from '../../inference/deployments/class/author.ts';
 
 const methods = {
   work: method({ description: 'Takes its time.', input: z.strictObject({ ms: z.int() }), output: z.null() }),

@@ -5,10 +5,10 @@ import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createLogger } from '../../core/log/logger.ts';
-import { DeploymentManager, type DeploymentOptionsInput } from '../../deployments/index.ts';
-import { llamaMemory } from '../../deployments/builtin/memory-need.ts';
-import { findMachine, type Machine } from '../../devices/index.ts';
+import { createLogger } from '../../base/core/log/logger.ts';
+import { DeploymentManager, type DeploymentOptionsInput } from '../../inference/deployments/index.ts';
+import { llamaMemory } from '../../inference/deployments/builtin/memory-need.ts';
+import { findMachine, type Machine } from '../../inference/devices/index.ts';
 import { type ModelShape, SEVEN_BILLION, writeRandomModel } from './gguf-writer.ts';
 
 const { values } = parseArgs({

@@ -16,11 +16,11 @@ import {
 import { homedir, tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createLogger } from '../../core/log/logger.ts';
-import { packageRoot } from '../../core/package-root.ts';
-import { buildNative } from '../../native-build/index.ts';
-import { platformName } from '../../native-build/platform.ts';
-import { prepareSources } from '../../native-build/sources.ts';
+import { createLogger } from '../../base/core/log/logger.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
+import { buildNative } from '../../setup/native-build/index.ts';
+import { platformName } from '../../setup/native-build/platform.ts';
+import { prepareSources } from '../../setup/native-build/sources.ts';
 import { manifestPath, nativeAddonPath } from '../../../native/lib/index.ts';
 import { endOfMetadata } from './gguf-writer.ts';
 import { archivesText, splitFile } from './parts.ts';

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import type * as z from 'zod';
 import { AanaApp } from '../../application/app.ts';
-import { packageRoot } from '../../core/package-root.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { Input, Output } from '../plugins/schemas.ts';
 import { served } from '../plugins/served.ts';
 

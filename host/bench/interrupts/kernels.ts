@@ -1,12 +1,12 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { packageRoot } from '../../core/package-root.ts';
-import { capMemory } from '../../plugins/component/core-modules/memory-cap.ts';
-import { hookMemories, importMemories } from '../../plugins/component/core-modules/import-memories.ts';
-import { newControl } from '../../plugins/invocation/protocol.ts';
-import { addHooks, hookModule, type Hooks } from '../../plugins/component/core-modules/hooks.ts';
-import { compile, findCommands, versioned } from '../../plugins/fixtures/guest.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
+import { capMemory } from '../../endpoints/plugins/component/core-modules/memory-cap.ts';
+import { hookMemories, importMemories } from '../../endpoints/plugins/component/core-modules/import-memories.ts';
+import { newControl } from '../../endpoints/plugins/invocation/protocol.ts';
+import { addHooks, hookModule, type Hooks } from '../../endpoints/plugins/component/core-modules/hooks.ts';
+import { compile, findCommands, versioned } from '../../endpoints/plugins/fixtures/guest.ts';
 
 /** A function of a compiled guest, with and without interrupts. */
 export interface Kernel {

@@ -1,13 +1,13 @@
 import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { silentLogger } from '../../core/log/logger.ts';
-import { packageRoot } from '../../core/package-root.ts';
-import { buildPlugin } from '../../plugins/build/build-plugin.ts';
-import { FakePorts } from '../../plugins/fixtures/fake-ports.ts';
-import { type LoadedPlugin, PluginHost } from '../../plugins/set/plugin-host.ts';
-import type { PluginPorts } from '../../plugins/ports.ts';
-import type { RuntimeMode } from '../../plugins/invocation/protocol.ts';
+import { silentLogger } from '../../base/core/log/logger.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
+import { buildPlugin } from '../../endpoints/plugins/build/build-plugin.ts';
+import { FakePorts } from '../../endpoints/plugins/fixtures/fake-ports.ts';
+import { type LoadedPlugin, PluginHost } from '../../endpoints/plugins/set/plugin-host.ts';
+import type { PluginPorts } from '../../endpoints/plugins/ports.ts';
+import type { RuntimeMode } from '../../endpoints/plugins/invocation/protocol.ts';
 
 /** A request to an endpoint of a plugin. */
 export interface PluginWork {

@@ -1,13 +1,13 @@
 // Measures the memory of a process in which many requests of one plugin wait, in one thread or in one thread each.
 // Started by ../interrupts.ts with a mode and a number of requests.
 import { join } from 'node:path';
-import { loadConfig } from '../../config/index.ts';
-import { delay } from '../../core/abort.ts';
-import { silentLogger } from '../../core/log/logger.ts';
-import { packageRoot } from '../../core/package-root.ts';
-import { FakePorts } from '../../plugins/fixtures/fake-ports.ts';
-import { PluginHost } from '../../plugins/set/plugin-host.ts';
-import type { RuntimeMode } from '../../plugins/invocation/protocol.ts';
+import { loadConfig } from '../../base/config/index.ts';
+import { delay } from '../../base/core/abort.ts';
+import { silentLogger } from '../../base/core/log/logger.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
+import { FakePorts } from '../../endpoints/plugins/fixtures/fake-ports.ts';
+import { PluginHost } from '../../endpoints/plugins/set/plugin-host.ts';
+import type { RuntimeMode } from '../../endpoints/plugins/invocation/protocol.ts';
 
 const mode = process.argv[2] as RuntimeMode;
 const count = Number(process.argv[3]);
@@ -19,7 +19,7 @@ const host = new PluginHost({
   mode,
   limits: { maxThreads: count, maxSuspended: count },
 });
-const plugin = await host.load(join(packageRoot, 'host/plugins/fixtures/conformance'));
+const plugin = await host.load(join(packageRoot, 'host/endpoints/plugins/fixtures/conformance'));
 await delay(1000);
 const before = { rss: process.memoryUsage.rss(), cpu: process.cpuUsage() };
 const running = Array.from({ length: count }, () =>

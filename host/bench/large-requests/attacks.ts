@@ -1,9 +1,9 @@
 // What is sent: the generated inputs that cost most for each route, event of a socket and line of a batch.
-import { loadConfig } from '../../config/index.ts';
-import { allRoutes } from '../../http/fixtures/all-routes.ts';
-import { requestSchemas } from '../../http/fixtures/request-schemas.ts';
-import { LargeValues, schemaAttacks } from '../../http/fixtures/schema-attacks.ts';
-import { checkedValue } from '../../schemas/index.ts';
+import { loadConfig } from '../../base/config/index.ts';
+import { allRoutes } from '../../apis/http/fixtures/all-routes.ts';
+import { requestSchemas } from '../../apis/http/fixtures/request-schemas.ts';
+import { LargeValues, schemaAttacks } from '../../apis/http/fixtures/schema-attacks.ts';
+import { checkedValue } from '../../base/schemas/index.ts';
 
 export interface LargeRequest {
   /** The method and path, `/v1/realtime` or `/v1/batches`. */

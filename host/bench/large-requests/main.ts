@@ -8,7 +8,7 @@ import { Worker } from 'node:worker_threads';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { WebSocket } from 'ws';
-import { delay } from '../../core/abort.ts';
+import { delay } from '../../base/core/abort.ts';
 import { cpuOfThreads } from '../attacks/threads.ts';
 import { batchAttacks, httpAttacks, imageAttacks, type LargeRequest, socketAttacks } from './attacks.ts';
 import { startServer, type Subject } from '../plugins/processes.ts';

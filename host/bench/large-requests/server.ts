@@ -1,7 +1,7 @@
 // A host with a text model, and one that takes images. Started by main.ts.
 import { dirname } from 'node:path';
-import { writeSeeing } from '../../openai/fixtures/images.ts';
-import { llamaOptions, startOpenAiApp } from '../../openai/fixtures/openai-app.ts';
+import { writeSeeing } from '../../apis/openai/fixtures/images.ts';
+import { llamaOptions, startOpenAiApp } from '../../apis/openai/fixtures/openai-app.ts';
 import { served } from '../plugins/served.ts';
 
 const at = await startOpenAiApp({

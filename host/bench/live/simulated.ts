@@ -1,12 +1,12 @@
 // A live stream on a simulated clock, so that the time of other programs on the machine does not count.
 import { setImmediate as turn } from 'node:timers/promises';
 import type { NativeVoiceDetector, NativeWhisperEngine } from '../../../native/lib/index.ts';
-import { type Deferred, deferred } from '../../core/deferred.ts';
-import { silentLogger } from '../../core/log/logger.ts';
-import { type LiveEngine, transcribeLive } from '../../engines/live/live-transcription.ts';
-import { openNative } from '../../engines/native.ts';
-import type { ModelStore } from '../../models/index.ts';
-import { LiveParams } from '../../schemas/index.ts';
+import { type Deferred, deferred } from '../../base/core/deferred.ts';
+import { silentLogger } from '../../base/core/log/logger.ts';
+import { type LiveEngine, transcribeLive } from '../../inference/engines/live/live-transcription.ts';
+import { openNative } from '../../inference/engines/native.ts';
+import type { ModelStore } from '../../setup/models/index.ts';
+import { LiveParams } from '../../base/schemas/index.ts';
 import type { Clip } from '../asr/clips.ts';
 import { type LiveRun, MESSAGE_S } from './stream.ts';
 

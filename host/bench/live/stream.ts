@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WebSocket } from 'ws';
-import type { LiveResult } from '../../schemas/index.ts';
+import type { LiveResult } from '../../base/schemas/index.ts';
 import type { Clip } from '../asr/clips.ts';
 
 /** Audio of one message, in seconds. */

@@ -1,7 +1,7 @@
 // An application with one language model, whose endpoint `/completion` answers like llama-server's. BENCH_LLM has the
 // options. Started by ../llm.ts.
 import { AanaApp, LlamaTextGenerationDeployment, loadConfig, z } from '../../index.ts';
-import { flatMapped } from '../../core/async/async-values.ts';
+import { flatMapped } from '../../base/core/async/async-values.ts';
 import { served } from '../plugins/served.ts';
 import type { ServerOptions } from './subjects.ts';
 

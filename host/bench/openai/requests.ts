@@ -1,4 +1,4 @@
-import { boundedEach } from '../../core/async/bounded-each.ts';
+import { boundedEach } from '../../base/core/async/bounded-each.ts';
 import { median } from '../report.ts';
 import type { Figures } from '../paired-rounds.ts';
 import type { ServerProcess } from '../server-process.ts';

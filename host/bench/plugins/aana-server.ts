@@ -2,13 +2,13 @@
 // ../plugins.ts.
 import { join } from 'node:path';
 import type * as z from 'zod';
-import { loadConfig } from '../../config/index.ts';
-import { type Deferred, deferred } from '../../core/deferred.ts';
-import { createLogger } from '../../core/log/logger.ts';
-import { packageRoot } from '../../core/package-root.ts';
-import { EndpointRegistry, hostEndpoint } from '../../endpoints/index.ts';
-import { PluginHost } from '../../plugins/set/plugin-host.ts';
-import type { DeploymentPort } from '../../plugins/ports.ts';
+import { loadConfig } from '../../base/config/index.ts';
+import { type Deferred, deferred } from '../../base/core/deferred.ts';
+import { createLogger } from '../../base/core/log/logger.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
+import { EndpointRegistry, hostEndpoint } from '../../endpoints/registry/index.ts';
+import { PluginHost } from '../../endpoints/plugins/set/plugin-host.ts';
+import type { DeploymentPort } from '../../endpoints/plugins/ports.ts';
 import { listen } from './listen.ts';
 import { Input, Output } from './schemas.ts';
 import { served } from './served.ts';

@@ -4,7 +4,7 @@ import { access, cp, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { packageRoot } from '../../core/package-root.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 
 const folder = join(packageRoot, 'host/bench/fixtures/http-component');
 const jcoFolder = join(packageRoot, 'node_modules/@bytecodealliance/jco');

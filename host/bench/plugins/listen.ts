@@ -1,8 +1,8 @@
 import { tmpdir } from 'node:os';
-import type { Config } from '../../config/index.ts';
-import type { Logger } from '../../core/log/logger.ts';
-import type { EndpointRegistry } from '../../endpoints/index.ts';
-import { createHttpFace, HttpServer, RouterSet } from '../../http/index.ts';
+import type { Config } from '../../base/config/index.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import type { EndpointRegistry } from '../../endpoints/registry/index.ts';
+import { createHttpFace, HttpServer, RouterSet } from '../../apis/http/index.ts';
 
 /** Serves these endpoints over HTTP on a free port. */
 export async function listen(

@@ -1,12 +1,12 @@
 // Our queue in a separate process. Started by ../tasks.ts, which sends it jobs.
 import { join } from 'node:path';
 import * as z from 'zod';
-import { silentLogger } from '../../core/log/logger.ts';
-import { EndpointRegistry, hostEndpoint } from '../../endpoints/index.ts';
-import { loadConfig } from '../../config/index.ts';
-import { buildSqlite } from '../../native-build/index.ts';
-import { Storage } from '../../storage/index.ts';
-import { TaskQueue } from '../../tasks/index.ts';
+import { silentLogger } from '../../base/core/log/logger.ts';
+import { EndpointRegistry, hostEndpoint } from '../../endpoints/registry/index.ts';
+import { loadConfig } from '../../base/config/index.ts';
+import { buildSqlite } from '../../setup/native-build/index.ts';
+import { Storage } from '../../data/storage/index.ts';
+import { TaskQueue } from '../../data/tasks/index.ts';
 import { WORKERS } from './protocol.ts';
 import { type MeasuredQueue, serveJobs } from './run-job.ts';
 

@@ -1,6 +1,6 @@
-import { newId } from '../../core/ids.ts';
-import { migrate, type NewTask, Repositories } from '../../storage/index.ts';
-import type { TestDatabases } from '../../storage/fixtures/databases.ts';
+import { newId } from '../../base/core/ids.ts';
+import { migrate, type NewTask, Repositories } from '../../data/storage/index.ts';
+import type { TestDatabases } from '../../data/storage/fixtures/databases.ts';
 import { median, quantile, round } from '../report.ts';
 
 /** The time of a claim while tasks of many users wait. */

@@ -1,4 +1,4 @@
-import type { StorageConfig } from '../../storage/index.ts';
+import type { StorageConfig } from '../../data/storage/index.ts';
 
 /** Number of tasks that run at the same time in every queue. */
 export const WORKERS = 64;

@@ -1,4 +1,4 @@
-import { deferred } from '../../core/deferred.ts';
+import { deferred } from '../../base/core/deferred.ts';
 import type { FromQueue, QueueArguments, QueueJob, QueueResult } from './protocol.ts';
 
 /** A queue that is measured. Its tasks only call `onRun`. */

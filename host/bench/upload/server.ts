@@ -1,9 +1,9 @@
 // The host with an endpoint that receives files and returns their size. Started by ./measure.ts.
 import * as z from 'zod';
-import { loadConfig } from '../../config/index.ts';
-import { silentLogger } from '../../core/log/logger.ts';
-import { EndpointRegistry, hostEndpoint } from '../../endpoints/index.ts';
-import { FILE_REFERENCE } from '../../schemas/index.ts';
+import { loadConfig } from '../../base/config/index.ts';
+import { silentLogger } from '../../base/core/log/logger.ts';
+import { EndpointRegistry, hostEndpoint } from '../../endpoints/registry/index.ts';
+import { FILE_REFERENCE } from '../../base/schemas/index.ts';
 import { listen } from '../plugins/listen.ts';
 import { served } from '../plugins/served.ts';
 

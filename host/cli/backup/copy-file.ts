@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { syncFile } from '../../storage/index.ts';
+import { syncFile } from '../../data/storage/index.ts';
 
 export interface CopiedFile {
   readonly bytes: number;

@@ -1,10 +1,10 @@
-import { fail } from '../../core/errors.ts';
+import { fail } from '../../base/core/errors.ts';
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import * as tar from 'tar';
-import type { Config } from '../../config/index.ts';
-import { randomSuffix } from '../../core/ids.ts';
-import { packageVersion } from '../../core/package-root.ts';
+import type { Config } from '../../base/config/index.ts';
+import { randomSuffix } from '../../base/core/ids.ts';
+import { packageVersion } from '../../base/core/package-root.ts';
 import {
   copySqlite,
   HOST_MIGRATIONS,
@@ -14,7 +14,7 @@ import {
   readSqlite,
   syncFile,
   syncMadeFolders,
-} from '../../storage/index.ts';
+} from '../../data/storage/index.ts';
 import { type CopiedFile, copyFileHashed, hashedFile } from './copy-file.ts';
 import { BACKUP_PATH, DATABASE_FILE, type Manifest, MANIFEST_FILE } from './manifest.ts';
 

@@ -1,9 +1,9 @@
-import { fail } from '../../core/errors.ts';
+import { fail } from '../../base/core/errors.ts';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import type { Config } from '../../config/index.ts';
-import { randomSuffix } from '../../core/ids.ts';
-import { extractMembers } from '../../packages/index.ts';
+import type { Config } from '../../base/config/index.ts';
+import { randomSuffix } from '../../base/core/ids.ts';
+import { extractMembers } from '../../setup/packages/index.ts';
 import {
   HOST_MIGRATIONS,
   isSqliteOpen,
@@ -12,7 +12,7 @@ import {
   readSqlite,
   syncFile,
   syncMadeFolders,
-} from '../../storage/index.ts';
+} from '../../data/storage/index.ts';
 import { copyFileHashed } from './copy-file.ts';
 import { requireSqlite } from './make-backup.ts';
 import { BACKUP_PATH, DATABASE_FILE, type Manifest, readManifest } from './manifest.ts';

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { serveSample, type Served } from '../../control/client/fixtures/serve-sample.ts';
-import type { ApplicationReport } from '../../http/index.ts';
-import { packageRoot } from '../../core/package-root.ts';
-import { connect } from '../../control/client/index.ts';
+import { serveSample, type Served } from '../../apis/control/client/fixtures/serve-sample.ts';
+import type { ApplicationReport } from '../../apis/http/index.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
+import { connect } from '../../apis/control/client/index.ts';
 import {
   type ApplicationCommand,
   applicationLogLevels,

@@ -1,8 +1,8 @@
-import { askOperator, ControlConnection, OperatorClient, readLogs } from '../../control/index.ts';
-import { delay } from '../../core/abort.ts';
-import { AanaError } from '../../core/errors.ts';
-import type { LogArea, LogLevelChange } from '../../core/log/log-levels.ts';
-import { formatRecord, type LogLevel } from '../../core/log/logger.ts';
+import { askOperator, ControlConnection, OperatorClient, readLogs } from '../../apis/control/index.ts';
+import { delay } from '../../base/core/abort.ts';
+import { AanaError } from '../../base/core/errors.ts';
+import type { LogArea, LogLevelChange } from '../../base/core/log/log-levels.ts';
+import { formatRecord, type LogLevel } from '../../base/core/log/logger.ts';
 import { deploymentsText, statusText } from './status-text.ts';
 
 export interface ApplicationCommand {

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
-import { CONFIG_FILE, parseConfigFile } from '../../config/index.ts';
-import { OperatorClient } from '../../control/index.ts';
-import type { ChangePlan } from '../../http/index.ts';
-import { fail } from '../../core/errors.ts';
+import { CONFIG_FILE, parseConfigFile } from '../../base/config/index.ts';
+import { OperatorClient } from '../../apis/control/index.ts';
+import type { ChangePlan } from '../../apis/http/index.ts';
+import { fail } from '../../base/core/errors.ts';
 import type { ApplicationCommand } from './application.ts';
 
 export interface ApplyOptions {

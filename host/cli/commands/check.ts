@@ -1,6 +1,6 @@
-import type { Config } from '../../config/index.ts';
-import { fail } from '../../core/errors.ts';
-import type { Logger } from '../../core/log/logger.ts';
+import type { Config } from '../../base/config/index.ts';
+import { fail } from '../../base/core/errors.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
 import {
   buildPlugin,
   type Capability,
@@ -10,7 +10,7 @@ import {
   type PluginReport,
   type PluginRights,
   requireOwnName,
-} from '../../plugins/index.ts';
+} from '../../endpoints/plugins/index.ts';
 
 /**
  * The command `check`. Prints what plugins import, ask for and would get, and runs none of them. Returns 1 when one

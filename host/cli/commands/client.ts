@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { generateClient } from '../../openapi/client-generator/index.ts';
-import { fail } from '../../core/errors.ts';
+import { generateClient } from '../../apis/openapi/client-generator/index.ts';
+import { fail } from '../../base/core/errors.ts';
 
 export interface ClientCommand {
   /** Address of the server, and default address in the client. */

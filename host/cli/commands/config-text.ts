@@ -1,4 +1,4 @@
-import type { ConfigValue } from '../../config/index.ts';
+import type { ConfigValue } from '../../base/config/index.ts';
 
 /** Returns a line for each value that is not a default, or for all values. */
 export function configText(values: readonly ConfigValue[], withDefaults: boolean): string {

@@ -4,9 +4,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { concatenatedJson } from '../../core/json/concatenated-json.ts';
-import { fail } from '../../core/errors.ts';
-import { packageRoot } from '../../core/package-root.ts';
+import { concatenatedJson } from '../../base/core/json/concatenated-json.ts';
+import { fail } from '../../base/core/errors.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 
 export interface DemoOptions {
   readonly ffmpegPath: string;

@@ -7,14 +7,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../../core/package-root.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { command, type CommandResult } from '../../test/helpers/command-line/command.ts';
 import { linkDependencies } from '../../test/helpers/plugin-project.ts';
 import { freePort } from '../../test/helpers/server.ts';
 
 const Deploy = suite('aana-host deploy, migrate and build');
 const program = join(packageRoot, 'bundle/host/cli/main.js');
-const sample = new URL('../../replicas/fixtures/sample.js', import.meta.url).href;
+const sample = new URL('../../inference/replicas/fixtures/sample.js', import.meta.url).href;
 let folder = '';
 
 const HELLO = `
@@ -178,7 +178,7 @@ Deploy('accepts an application of another copy of the package', async () => {
     'dist/host',
     'dist/native',
     'dist/wit',
-    'host/storage',
+    'host/data/storage',
     'native/sqlite3',
     'package.json',
     'wit',

@@ -1,7 +1,7 @@
 import { AanaApp } from '../../application/app.ts';
-import type { Config } from '../../config/index.ts';
-import type { Logger } from '../../core/log/logger.ts';
-import { withProgress } from '../../packages/index.ts';
+import type { Config } from '../../base/config/index.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import { withProgress } from '../../setup/packages/index.ts';
 import { loadApp } from '../../application/module/load-app.ts';
 import { addressToListenOn } from '../../application/app-options.ts';
 import type { BuildOptions } from '../../application/module/build-config.ts';

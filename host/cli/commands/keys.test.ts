@@ -8,8 +8,8 @@ import { text } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AanaApp } from '../../application/app.ts';
-import { packageRoot } from '../../core/package-root.ts';
-import { ask, guardedApp } from '../../http/fixtures/guarded-app.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
+import { ask, guardedApp } from '../../apis/http/fixtures/guarded-app.ts';
 import { command, type CommandResult } from '../../test/helpers/command-line/command.ts';
 import { parseExpiry } from '../duration.ts';
 

@@ -1,11 +1,17 @@
-import { type ApiKeyInfo, apiKeyInfo, ApiKeys, type KeyChangesInput, type NewKeyInput } from '../../access/index.ts';
-import { childEnvironment, type Config } from '../../config/index.ts';
-import { AanaError, fail } from '../../core/errors.ts';
-import type { Logger } from '../../core/log/logger.ts';
-import { buildSqlite } from '../../native-build/index.ts';
-import { withProgress } from '../../packages/index.ts';
-import { type ValidationEntry, validationMessage } from '../../schemas/index.ts';
-import { Storage } from '../../storage/index.ts';
+import {
+  type ApiKeyInfo,
+  apiKeyInfo,
+  ApiKeys,
+  type KeyChangesInput,
+  type NewKeyInput,
+} from '../../data/access/index.ts';
+import { childEnvironment, type Config } from '../../base/config/index.ts';
+import { AanaError, fail } from '../../base/core/errors.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import { buildSqlite } from '../../setup/native-build/index.ts';
+import { withProgress } from '../../setup/packages/index.ts';
+import { type ValidationEntry, validationMessage } from '../../base/schemas/index.ts';
+import { Storage } from '../../data/storage/index.ts';
 import { untilSignal } from '../until-signal.ts';
 
 export interface KeysCommand {

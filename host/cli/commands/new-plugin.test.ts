@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../../core/package-root.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { linkDependencies, testProject } from '../../test/helpers/plugin-project.ts';
 import { newPlugin } from './new-plugin.ts';
 

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
-import { type AanaError, fail } from '../../core/errors.ts';
-import { packageRoot } from '../../core/package-root.ts';
+import { type AanaError, fail } from '../../base/core/errors.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { newPluginFiles } from './new-plugin-files.ts';
 
 const NAME = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;

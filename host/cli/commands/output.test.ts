@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { deferred } from '../../core/deferred.ts';
-import { packageRoot } from '../../core/package-root.ts';
+import { deferred } from '../../base/core/deferred.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { freePort } from '../../test/helpers/server.ts';
 import { skip } from '../../test/skip.ts';
 

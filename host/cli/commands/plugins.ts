@@ -1,4 +1,4 @@
-import { askOperator } from '../../control/index.ts';
+import { askOperator } from '../../apis/control/index.ts';
 import type { ApplicationCommand } from './application.ts';
 
 /** The command `plugins`. Prints the plugins of the running server with their limits and counters. */

@@ -2,8 +2,8 @@ import { statSync } from 'node:fs';
 import { AanaApp } from '../../application/app.ts';
 import { addressToListenOn, type ConnectOptions, type DeployOptions } from '../../application/app-options.ts';
 import { loadApp } from '../../application/module/load-app.ts';
-import type { Config } from '../../config/index.ts';
-import { fail } from '../../core/errors.ts';
+import type { Config } from '../../base/config/index.ts';
+import { fail } from '../../base/core/errors.ts';
 
 /** The command `serve`. Serves the application, deployments and plugins of the configuration until a signal. */
 export async function serve(config: Config, folders: readonly string[]): Promise<number> {

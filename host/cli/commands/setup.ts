@@ -1,19 +1,19 @@
 import { availableParallelism } from 'node:os';
 import { AanaApp } from '../../application/app.ts';
-import { childEnvironment, type Config } from '../../config/index.ts';
-import { fail } from '../../core/errors.ts';
-import type { Logger } from '../../core/log/logger.ts';
-import { check } from '../../deployments/class/check.ts';
-import { builtinDefinitions, defaultCpus } from '../../deployments/index.ts';
-import { buildNative, buildSqlite } from '../../native-build/index.ts';
+import { childEnvironment, type Config } from '../../base/config/index.ts';
+import { fail } from '../../base/core/errors.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import { check } from '../../inference/deployments/class/check.ts';
+import { builtinDefinitions, defaultCpus } from '../../inference/deployments/index.ts';
+import { buildNative, buildSqlite } from '../../setup/native-build/index.ts';
 import {
   type ProgressPart,
   type ReportProgress,
   reportWithin,
   shareProgress,
   withProgress,
-} from '../../packages/index.ts';
-import { asksFor, buildPlugin, findPluginFolders } from '../../plugins/index.ts';
+} from '../../setup/packages/index.ts';
+import { asksFor, buildPlugin, findPluginFolders } from '../../endpoints/plugins/index.ts';
 
 export type Purpose = 'serve' | 'test' | 'demo';
 

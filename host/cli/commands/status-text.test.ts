@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { ApplicationReport } from '../../http/index.ts';
+import type { ApplicationReport } from '../../apis/http/index.ts';
 import { statusText } from './status-text.ts';
 
 const Text = suite('the status of an application for people');

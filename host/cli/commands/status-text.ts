@@ -1,4 +1,4 @@
-import type { ApplicationReport, ReplicaReport } from '../../http/index.ts';
+import type { ApplicationReport, ReplicaReport } from '../../apis/http/index.ts';
 import { columnsText } from '../columns.ts';
 
 const WIDTH = 80;

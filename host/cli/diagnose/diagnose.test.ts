@@ -10,9 +10,9 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { AanaApp } from '../../application/app.ts';
-import { loadConfig, redactorOf } from '../../config/index.ts';
-import { createLogger } from '../../core/log/logger.ts';
-import { packageRoot } from '../../core/package-root.ts';
+import { loadConfig, redactorOf } from '../../base/config/index.ts';
+import { createLogger } from '../../base/core/log/logger.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 
 const Diagnose = suite('aana-host diagnose and profile');
 let folder = '';

@@ -3,12 +3,12 @@ import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises
 import { cpus, loadavg, release, tmpdir, totalmem, uptime } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import * as tar from 'tar';
-import { type Config, describeConfig, redactorOf } from '../../config/index.ts';
-import { OperatorClient } from '../../control/index.ts';
-import { fail } from '../../core/errors.ts';
-import { randomSuffix } from '../../core/ids.ts';
-import { formatRecord } from '../../core/log/logger.ts';
-import { packageVersion } from '../../core/package-root.ts';
+import { type Config, describeConfig, redactorOf } from '../../base/config/index.ts';
+import { OperatorClient } from '../../apis/control/index.ts';
+import { fail } from '../../base/core/errors.ts';
+import { randomSuffix } from '../../base/core/ids.ts';
+import { formatRecord } from '../../base/core/log/logger.ts';
+import { packageVersion } from '../../base/core/package-root.ts';
 import { reasonOf } from '../doctor/check.ts';
 import { doctorText, examine } from '../doctor/doctor.ts';
 

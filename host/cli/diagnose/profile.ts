@@ -3,9 +3,9 @@ import { createWriteStream, existsSync } from 'node:fs';
 import { rename, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { finished } from 'node:stream/promises';
-import { type Choice, OperatorClient } from '../../control/index.ts';
-import { fail } from '../../core/errors.ts';
-import { randomSuffix } from '../../core/ids.ts';
+import { type Choice, OperatorClient } from '../../apis/control/index.ts';
+import { fail } from '../../base/core/errors.ts';
+import { randomSuffix } from '../../base/core/ids.ts';
 
 export interface ProfileOptions {
   readonly runtimeDir: string;

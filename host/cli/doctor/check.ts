@@ -1,4 +1,4 @@
-import type { Config } from '../../config/index.ts';
+import type { Config } from '../../base/config/index.ts';
 
 export type CheckStatus = 'ok' | 'warn' | 'fail';
 

@@ -1,7 +1,7 @@
 import { open, stat } from 'node:fs/promises';
-import { silentLogger } from '../../core/log/logger.ts';
-import { buildSqlite, buildToolsProblem, isSqliteBuilt } from '../../native-build/index.ts';
-import { type Database, HOST_MIGRATIONS, migrationState, openDatabase } from '../../storage/index.ts';
+import { silentLogger } from '../../base/core/log/logger.ts';
+import { buildSqlite, buildToolsProblem, isSqliteBuilt } from '../../setup/native-build/index.ts';
+import { type Database, HOST_MIGRATIONS, migrationState, openDatabase } from '../../data/storage/index.ts';
 import { bytesText, type Check, type CheckContext, type CheckResult, fail, ok, reasonOf, warn } from './check.ts';
 import { offsetResult } from './clock-check.ts';
 

@@ -1,6 +1,6 @@
-import { raceAbort } from '../../core/abort.ts';
-import { childEnvironment, type Config, loadConfig } from '../../config/index.ts';
-import { packageVersion } from '../../core/package-root.ts';
+import { raceAbort } from '../../base/core/abort.ts';
+import { childEnvironment, type Config, loadConfig } from '../../base/config/index.ts';
+import { packageVersion } from '../../base/core/package-root.ts';
 import { type Check, type CheckResult, type CheckStatus, fail, ok, reasonOf } from './check.ts';
 import { clockCheck } from './clock-check.ts';
 import { databaseCheck } from './database-check.ts';

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { silentLogger } from '../../core/log/logger.ts';
-import { LogRing } from '../../core/log/log-ring.ts';
-import { findMachine } from '../../devices/index.ts';
-import { nvidiaDriver } from '../../devices/nvidia-smi.ts';
+import { silentLogger } from '../../base/core/log/logger.ts';
+import { LogRing } from '../../base/core/log/log-ring.ts';
+import { findMachine } from '../../inference/devices/index.ts';
+import { nvidiaDriver } from '../../inference/devices/nvidia-smi.ts';
 import { bytesText, type Check, type CheckResult, fail, ok, warn } from './check.ts';
 
 /** The GPUs that deployments would use, and the main memory. */

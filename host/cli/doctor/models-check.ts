@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os';
-import type { Config } from '../../config/index.ts';
-import { AanaError, kindOf } from '../../core/errors.ts';
-import { silentLogger } from '../../core/log/logger.ts';
-import { check } from '../../deployments/class/check.ts';
-import { builtinDefinitions, defaultCpus } from '../../deployments/index.ts';
-import { ModelStore } from '../../models/index.ts';
+import type { Config } from '../../base/config/index.ts';
+import { AanaError, kindOf } from '../../base/core/errors.ts';
+import { silentLogger } from '../../base/core/log/logger.ts';
+import { check } from '../../inference/deployments/class/check.ts';
+import { builtinDefinitions, defaultCpus } from '../../inference/deployments/index.ts';
+import { ModelStore } from '../../setup/models/index.ts';
 import { type Check, type CheckResult, fail, ok, reasonOf, warn } from './check.ts';
 
 /** Whether the models of the deployments are on this machine. Fetches nothing. */

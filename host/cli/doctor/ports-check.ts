@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, readlink } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname } from 'node:path';
-import { runningServers } from '../../control/addresses.ts';
-import { exposureOf } from '../../config/index.ts';
-import type { Address } from '../../control/index.ts';
-import { LONGEST_SOCKET_PATH } from '../../core/net/unix-socket.ts';
+import { runningServers } from '../../apis/control/addresses.ts';
+import { exposureOf } from '../../base/config/index.ts';
+import type { Address } from '../../apis/control/index.ts';
+import { LONGEST_SOCKET_PATH } from '../../base/core/net/unix-socket.ts';
 import { type Check, type CheckResult, fail, ok, reasonOf, warn } from './check.ts';
 
 /** The addresses on which the server and the dashboard would listen. */

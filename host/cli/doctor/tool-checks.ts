@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { packageRoot } from '../../core/package-root.ts';
-import { silentLogger } from '../../core/log/logger.ts';
-import { LogRing } from '../../core/log/log-ring.ts';
-import { builtinDefinitions } from '../../deployments/index.ts';
-import { listAddonGpus } from '../../devices/addon-devices.ts';
-import { findFfmpeg, requireYtDlp } from '../../media/index.ts';
-import { ModelStore } from '../../models/index.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
+import { silentLogger } from '../../base/core/log/logger.ts';
+import { LogRing } from '../../base/core/log/log-ring.ts';
+import { builtinDefinitions } from '../../inference/deployments/index.ts';
+import { listAddonGpus } from '../../inference/devices/addon-devices.ts';
+import { findFfmpeg, requireYtDlp } from '../../io/media/index.ts';
+import { ModelStore } from '../../setup/models/index.ts';
 import { nativeAddonPath } from '../../../native/lib/index.ts';
-import { buildToolsProblem, isNativeCurrent } from '../../native-build/index.ts';
+import { buildToolsProblem, isNativeCurrent } from '../../setup/native-build/index.ts';
 import { type Check, type CheckResult, fail, ok, reasonOf, warn } from './check.ts';
 
 export const nodeCheck: Check = {

@@ -16,8 +16,8 @@ import { applyConfiguration, confirmAtTerminal } from '../commands/apply.ts';
 import { applicationTraces } from '../commands/traces.ts';
 import { addConfigOptions, configOf } from '../config-options.ts';
 import { untilSignal } from '../until-signal.ts';
-import { LOG_AREAS, type LogArea, type LogLevelChange } from '../../core/log/log-levels.ts';
-import { LOG_LEVELS, type LogLevel } from '../../core/log/logger.ts';
+import { LOG_AREAS, type LogArea, type LogLevelChange } from '../../base/core/log/log-levels.ts';
+import { LOG_LEVELS, type LogLevel } from '../../base/core/log/logger.ts';
 import type { MakeCommand } from '../program.ts';
 
 type Options = Readonly<Record<string, unknown>>;

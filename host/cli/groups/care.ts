@@ -1,9 +1,9 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { MAX_PROFILE_S } from '../../telemetry/profile/profiler.ts';
+import { MAX_PROFILE_S } from '../../base/telemetry/profile/profiler.ts';
 import { portOf } from './application.ts';
 import { addConfigOptions, configOf } from '../config-options.ts';
-import type { Config } from '../../config/index.ts';
-import { createLogger } from '../../core/log/logger.ts';
+import type { Config } from '../../base/config/index.ts';
+import { createLogger } from '../../base/core/log/logger.ts';
 import { untilSignal } from '../until-signal.ts';
 import type { BackupCommand } from '../commands/care/backup-commands.ts';
 import type { MakeCommand } from '../program.ts';

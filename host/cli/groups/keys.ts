@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
-import { createLogger } from '../../core/log/logger.ts';
+import { createLogger } from '../../base/core/log/logger.ts';
 import { addConfigOptions, configForApps } from '../config-options.ts';
 import { parseExpiry } from '../duration.ts';
 import type { KeysCommand } from '../commands/keys.ts';

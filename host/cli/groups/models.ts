@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import type { Config } from '../../config/index.ts';
-import type * as Commands from '../../models/commands.ts';
-import type { CommandOutput, UsersOfFiles } from '../../models/commands.ts';
-import type { ModelStore } from '../../models/index.ts';
+import type { Config } from '../../base/config/index.ts';
+import type * as Commands from '../../setup/models/commands.ts';
+import type { CommandOutput, UsersOfFiles } from '../../setup/models/commands.ts';
+import type { ModelStore } from '../../setup/models/index.ts';
 import { addConfigOptions, configOf, loggerOf } from '../config-options.ts';
 import { untilSignal } from '../until-signal.ts';
 import type { MakeCommand } from '../program.ts';
@@ -24,8 +24,8 @@ export function addModelsCommands(root: Command, command: MakeCommand, state: { 
     const config = configOf(options);
     const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
     const [commands, { ModelStore }] = await Promise.all([
-      import('../../models/commands.ts'),
-      import('../../models/index.ts'),
+      import('../../setup/models/commands.ts'),
+      import('../../setup/models/index.ts'),
     ]);
     const store = new ModelStore({
       cacheDir: config.cache_dir,
@@ -81,7 +81,7 @@ export function addModelsCommands(root: Command, command: MakeCommand, state: { 
 
 /** Returns the function that asks the applications of this user. */
 async function usersInRunning({ runtime_dir: dir }: Config): Promise<UsersOfFiles | undefined> {
-  const { matchingServers, OperatorClient } = await import('../../control/index.ts');
+  const { matchingServers, OperatorClient } = await import('../../apis/control/index.ts');
   const servers = await matchingServers(dir, {});
   if (servers.length === 0) return undefined;
   return async (files) => {

@@ -31,7 +31,7 @@ export function addPluginCommands(root: Command, command: MakeCommand, state: { 
     async (plugins: string[], options: Options) => {
       const config = configOf(options);
       const [{ findPluginFolders }, { check }] = await Promise.all([
-        import('../../plugins/index.ts'),
+        import('../../endpoints/plugins/index.ts'),
         import('../commands/check.ts'),
       ]);
       state.exitCode = await untilSignal((signal) =>
@@ -41,7 +41,7 @@ export function addPluginCommands(root: Command, command: MakeCommand, state: { 
   );
 
   command(root, 'wit [folder]').action(async (folder: string | undefined) => {
-    const { guestWorld, readManifest, worldFile } = await import('../../plugins/index.ts');
+    const { guestWorld, readManifest, worldFile } = await import('../../endpoints/plugins/index.ts');
     const { capabilities } = await readManifest(folder ?? '.');
     process.stdout.write(guestWorld(await readFile(worldFile, 'utf8'), capabilities));
   });

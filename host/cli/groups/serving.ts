@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Option, type Command } from 'commander';
-import { describeConfig } from '../../config/index.ts';
-import { fail } from '../../core/errors.ts';
+import { describeConfig } from '../../base/config/index.ts';
+import { fail } from '../../base/core/errors.ts';
 import { configJson, configText } from '../commands/config-text.ts';
 import type { Purpose } from '../commands/setup.ts';
 import { addConfigOptions, configForApps, configOf, loggerOf, unreadConfigs } from '../config-options.ts';
@@ -79,7 +79,7 @@ export function addServingCommands(root: Command, command: MakeCommand, state: {
     .action(async ([path = '', ...more]: string[], options: Options) => {
       const config = configForApps(options);
       const log = loggerOf(config);
-      const { parseExportPath } = await import('../../modules/index.ts');
+      const { parseExportPath } = await import('../../base/modules/index.ts');
       if (more.length === 0 && parseExportPath(path) && !existsSync(path)) {
         const [host, configName] = [options['host'], options['configName']] as [string | undefined, string | undefined];
         const { buildApp } = await import('../commands/deploy.ts');
@@ -90,8 +90,8 @@ export function addServingCommands(root: Command, command: MakeCommand, state: {
         );
       }
       const [{ buildPlugin, findPluginFolders }, { withProgress }] = await Promise.all([
-        import('../../plugins/index.ts'),
-        import('../../packages/index.ts'),
+        import('../../endpoints/plugins/index.ts'),
+        import('../../setup/packages/index.ts'),
       ]);
       for (const folder of [path, ...more].flatMap(findPluginFolders)) {
         const build = (signal: AbortSignal) =>
@@ -109,7 +109,7 @@ export function addServingCommands(root: Command, command: MakeCommand, state: {
   addConfigOptions(command(root, 'dev <plugin>'), 'all').action(async (plugin: string, options: Options) => {
     const config = configOf(options);
     const [{ findPluginFolders, readManifest }, { serve }] = await Promise.all([
-      import('../../plugins/index.ts'),
+      import('../../endpoints/plugins/index.ts'),
       import('../commands/serve.ts'),
     ]);
     const [source, ...others] = findPluginFolders(plugin);

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { childEnvironment } from '../../config/index.ts';
-import { packageVersion } from '../../core/package-root.ts';
+import { childEnvironment } from '../../base/config/index.ts';
+import { packageVersion } from '../../base/core/package-root.ts';
 import { addConfigOptions, configOf, loggerOf } from '../config-options.ts';
 import type { MakeCommand } from '../program.ts';
 import { untilSignal } from '../until-signal.ts';
@@ -24,8 +24,8 @@ export function addToolCommands(root: Command, command: MakeCommand): void {
       };
       const jobs = options['jobs'] as number | undefined;
       const [{ buildNative, buildSqlite }, { withProgress }] = await Promise.all([
-        import('../../native-build/index.ts'),
-        import('../../packages/index.ts'),
+        import('../../setup/native-build/index.ts'),
+        import('../../setup/packages/index.ts'),
       ]);
       const { addon, rebuilt } = await untilSignal((signal) =>
         withProgress('building the native addon', undefined, (report) =>

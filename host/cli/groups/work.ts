@@ -2,8 +2,8 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { addConfigOptions } from '../config-options.ts';
 import { portOf, runningApplication } from './application.ts';
 import { listEndpoints } from '../commands/work/endpoints.ts';
-import { DELIVERY_STATUSES } from '../../storage/delivery-status.ts';
-import { TASK_STATUSES } from '../../storage/task-state.ts';
+import { DELIVERY_STATUSES } from '../../data/storage/delivery-status.ts';
+import { TASK_STATUSES } from '../../data/storage/task-state.ts';
 import { changeTasks, listTasks, showTask, type TaskSearch } from '../commands/work/tasks.ts';
 import {
   changeWebhook,

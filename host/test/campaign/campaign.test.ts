@@ -1,7 +1,7 @@
 // The short form of `npm run campaign:replicas`: real processes die, change and end under load.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { launcherPath } from '../../processes/index.ts';
+import { launcherPath } from '../../base/processes/index.ts';
 import { skip } from '../skip.ts';
 import { type Fault, FAULTS, strike } from './faults.ts';
 import { longCalls, poisonousCalls, refusedRestarts } from './hard-calls.ts';

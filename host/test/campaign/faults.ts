@@ -1,5 +1,5 @@
-import { delay } from '../../core/abort.ts';
-import { until } from '../../replicas/fixtures/sample-sets.ts';
+import { delay } from '../../base/core/abort.ts';
+import { until } from '../../inference/replicas/fixtures/sample-sets.ts';
 import { Load, type LoadResult } from './load.ts';
 import { pidsOf, sampleHost } from './sample-host.ts';
 

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AanaError } from '../../core/errors.ts';
-import type { DeploymentManager } from '../../deployments/index.ts';
-import { until } from '../../replicas/fixtures/sample-sets.ts';
+import { AanaError } from '../../base/core/errors.ts';
+import type { DeploymentManager } from '../../inference/deployments/index.ts';
+import { until } from '../../inference/replicas/fixtures/sample-sets.ts';
 import { Load, type LoadResult } from './load.ts';
 import { pidsOf, sampleHost } from './sample-host.ts';
 

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { isAlive, until } from '../../replicas/fixtures/sample-sets.ts';
+import { isAlive, until } from '../../inference/replicas/fixtures/sample-sets.ts';
 import { HOST_MODULE } from './sample-host.ts';
 
 export const MOMENTS = ['at rest', 'while it starts', 'during an update'] as const;

@@ -1,6 +1,6 @@
 // A host of two replicas. At the moment given by the first argument it prints the pids of its processes as JSON. Then
 // it ends in the way given by the second argument.
-import { until } from '../../replicas/fixtures/sample-sets.ts';
+import { until } from '../../inference/replicas/fixtures/sample-sets.ts';
 import type { End, Moment } from './host-ends.ts';
 import { pidsOf, sampleHost } from './sample-host.ts';
 

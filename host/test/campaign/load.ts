@@ -1,5 +1,5 @@
-import { AanaError } from '../../core/errors.ts';
-import type { DeploymentManager } from '../../deployments/index.ts';
+import { AanaError } from '../../base/core/errors.ts';
+import type { DeploymentManager } from '../../inference/deployments/index.ts';
 
 /** The outcomes of the calls to one deployment. */
 export interface LoadResult {

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { packageRoot } from '../../core/package-root.ts';
-import { silentLogger } from '../../core/log/logger.ts';
-import { DeploymentManager, type DeploymentOptionsInput } from '../../deployments/index.ts';
-import { SampleDeployment } from '../../deployments/fixtures/sample-deployment.ts';
-import { Replica } from '../../replicas/process/replica.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
+import { silentLogger } from '../../base/core/log/logger.ts';
+import { DeploymentManager, type DeploymentOptionsInput } from '../../inference/deployments/index.ts';
+import { SampleDeployment } from '../../inference/deployments/fixtures/sample-deployment.ts';
+import { Replica } from '../../inference/replicas/process/replica.ts';
 
 /** Limit of a replica's address space, so that a replica that takes memory dies before the machine runs out of it. */
 export const ADDRESS_BYTES: number = 4 * 2 ** 30;

@@ -1,4 +1,4 @@
-import type { DeploymentOptionsInput } from '../../deployments/index.ts';
+import type { DeploymentOptionsInput } from '../../inference/deployments/index.ts';
 import { Load, type LoadResult } from './load.ts';
 import { pidsOf, sampleHost } from './sample-host.ts';
 

@@ -1,7 +1,7 @@
 // Transcribes minutes of sounds without words, and prints the words that models invent: `node wordless.js [seconds]
 // [model,…]`. Ends with status 1 if there are any.
-import { deployed, SampleFiles } from '../../engines/fixtures/real-models.ts';
-import { AsrOutput } from '../../schemas/index.ts';
+import { deployed, SampleFiles } from '../../inference/engines/fixtures/real-models.ts';
+import { AsrOutput } from '../../base/schemas/index.ts';
 import { testEnvironment } from '../environment.ts';
 import { WORDLESS_SOUNDS } from '../helpers/media/wordless-sounds.ts';
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../../core/package-root.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { linkDependencies, runNode } from '../helpers/plugin-project.ts';
 import { startVariedApp, type VariedApp } from '../helpers/varied-app.ts';
 import { spawn } from 'node:child_process';

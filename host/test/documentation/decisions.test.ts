@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../../core/package-root.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { anchorOf } from '../helpers/markdown-links.ts';
 
 const folder = join(packageRoot, 'docs', 'decisions');

@@ -8,8 +8,8 @@ import { promisify } from 'node:util';
 import type { oas31 } from 'openapi3-ts';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../../core/package-root.ts';
-import { findFileReferences } from '../../endpoints/index.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
+import { findFileReferences } from '../../endpoints/registry/index.ts';
 import { startVariedApp, type VariedApp } from '../helpers/varied-app.ts';
 import { skip } from '../skip.ts';
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../../core/package-root.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { anchorsOf, linksOf } from '../helpers/markdown-links.ts';
 
 const SKIPPED = new Set(['node_modules', '.git', 'build', 'dist', 'shared']);

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../../core/package-root.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { startVariedApp } from '../helpers/varied-app.ts';
 import { skip } from '../skip.ts';
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../../core/package-root.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { isKnownName } from '../helpers/known-names.ts';
 
 const page = readFileSync(join(packageRoot, 'docs/migrating.md'), 'utf8');

@@ -4,9 +4,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { loadConfig } from '../../config/index.ts';
-import { SETTINGS } from '../../config/settings.ts';
-import { packageRoot } from '../../core/package-root.ts';
+import { loadConfig } from '../../base/config/index.ts';
+import { SETTINGS } from '../../base/config/settings.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { skip } from '../skip.ts';
 
 const folder = join(packageRoot, 'examples/operating');

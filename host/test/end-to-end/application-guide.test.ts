@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../../core/package-root.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { type Block, blocksOf } from '../helpers/guide.ts';
 import { anchorOf } from '../helpers/markdown-links.ts';
 import { runNode } from '../helpers/plugin-project.ts';

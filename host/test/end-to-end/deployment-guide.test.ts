@@ -6,16 +6,16 @@ import { dirname, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod/mini';
-import { loadConfig } from '../../config/index.ts';
-import { packageRoot } from '../../core/package-root.ts';
+import { loadConfig } from '../../base/config/index.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import {
   DeploymentManager,
   DeploymentOptions,
   LlamaRerankDeployment,
   LlamaTextGenerationDeployment,
-} from '../../deployments/index.ts';
-import { silentLogger } from '../../core/log/logger.ts';
-import { ChatDialogInput, GenerationDetails, TextChunk, TokenLogprob } from '../../schemas/index.ts';
+} from '../../inference/deployments/index.ts';
+import { silentLogger } from '../../base/core/log/logger.ts';
+import { ChatDialogInput, GenerationDetails, TextChunk, TokenLogprob } from '../../base/schemas/index.ts';
 import { blocksOf, contentsOf } from '../helpers/guide.ts';
 import { linkDependencies, runNode, testProject } from '../helpers/plugin-project.ts';
 

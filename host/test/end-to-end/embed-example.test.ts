@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../../core/package-root.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { type RunningExample, startExample } from '../helpers/embed-example.ts';
 import { copyProject, devDependenciesOf } from '../helpers/plugin-project.ts';
 import { descendants, post, until } from '../helpers/server.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../../core/package-root.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { speakingVideo } from '../helpers/media/media.ts';
 import { copyProject, devDependenciesOf, runNode, testProject } from '../helpers/plugin-project.ts';
 import { post, type RunningServer, serve, TEST_DEPLOYMENTS } from '../helpers/server.ts';

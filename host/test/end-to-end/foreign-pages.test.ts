@@ -10,7 +10,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import type { AanaApp } from '../../application/app.ts';
-import { guardedApp } from '../../http/fixtures/guarded-app.ts';
+import { guardedApp } from '../../apis/http/fixtures/guarded-app.ts';
 import { type Browser, findChromium, type Page, startBrowser } from '../helpers/browser.ts';
 import { skip } from '../skip.ts';
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../../core/package-root.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { longSpeech, SAMPLE_TEXT, speakingVideo } from '../helpers/media/media.ts';
 import { cpuSeconds, descendants, isRunning, post, serve, startServe, streamed, until } from '../helpers/server.ts';
 import { wordErrors } from '../helpers/media/word-errors.ts';

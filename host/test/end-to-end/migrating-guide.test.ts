@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { packageRoot } from '../../core/package-root.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { blocksOf } from '../helpers/guide.ts';
 import { linkDependencies, runNode } from '../helpers/plugin-project.ts';
 import { freePort, until } from '../helpers/server.ts';

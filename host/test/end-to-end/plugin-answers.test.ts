@@ -4,8 +4,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { Completion, CompletionEnd, Piece } from '../../../wit/generated/world/llm.ts';
 import type { DetailedTranscription } from '../../../wit/generated/world/asr.ts';
-import { packageRoot } from '../../core/package-root.ts';
-import { testPng } from '../../openai/fixtures/images.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
+import { testPng } from '../../apis/openai/fixtures/images.ts';
 import { speakingVideo } from '../helpers/media/media.ts';
 import { post, type RunningServer, serve, TEST_DEPLOYMENTS } from '../helpers/server.ts';
 
@@ -18,7 +18,7 @@ Answers.before(async () => {
     user_config: { model_size: 'base', compute_type: 'int8', threads: 1 },
   };
   server = await serve({
-    plugins: [join(packageRoot, 'host/plugins/fixtures/answers')],
+    plugins: [join(packageRoot, 'host/endpoints/plugins/fixtures/answers')],
     config: { deployments: { ...TEST_DEPLOYMENTS, asr_deployment } },
   });
 });

@@ -2,8 +2,8 @@
 // its webhook, as a collector receives them from a real server with real models.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { attributesOf, Collector, type OtlpSpan } from '../../telemetry/fixtures/collector.ts';
-import { Receiver } from '../../webhooks/fixtures/receiver.ts';
+import { attributesOf, Collector, type OtlpSpan } from '../../base/telemetry/fixtures/collector.ts';
+import { Receiver } from '../../data/webhooks/fixtures/receiver.ts';
 import { speakingVideo } from '../helpers/media/media.ts';
 import { type RunningServer, serve, until } from '../helpers/server.ts';
 

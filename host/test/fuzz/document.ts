@@ -1,5 +1,5 @@
 import type { oas31 } from 'openapi3-ts';
-import { valueAt } from '../../core/json/json-pointer.ts';
+import { valueAt } from '../../base/core/json/json-pointer.ts';
 
 export type Schema = Readonly<Record<string, unknown>> | boolean;
 

@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { oas31 } from 'openapi3-ts';
-import { splitJson } from '../../core/json/concatenated-json.ts';
+import { splitJson } from '../../base/core/json/concatenated-json.ts';
 import type { Operation, Schema } from './document.ts';
 import type { FuzzRequest } from './requests.ts';
 import type { Answer } from './send.ts';

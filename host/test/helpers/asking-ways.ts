@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { request as httpRequest } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AanaError } from '../../core/errors.ts';
-import { fetchToFile } from '../../media/fetch.ts';
-import { downloadError, type Guards, openGuardProxy, requestGuarded } from '../../outgoing/index.ts';
+import { AanaError } from '../../base/core/errors.ts';
+import { fetchToFile } from '../../io/media/fetch.ts';
+import { downloadError, type Guards, openGuardProxy, requestGuarded } from '../../io/outgoing/index.ts';
 
 export interface AskOptions extends Guards {
   readonly maxBytes: number;

@@ -1,4 +1,4 @@
-import { AanaError } from '../../core/errors.ts';
+import { AanaError } from '../../base/core/errors.ts';
 
 /** Returns the `AanaError` with which the promise rejects. Throws if it resolves or rejects with another error. */
 export async function failure(promise: Promise<unknown>): Promise<AanaError> {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runContained } from '../../processes/index.ts';
+import { runContained } from '../../base/processes/index.ts';
 
 /**
  * Returns a folder in the cache whose folder `node_modules` has npm packages, which are installed once. Returns

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { AanaApp } from '../../application/app.ts';
 import { checkOptions } from '../../application/app-options.ts';
 import { Registration } from '../../application/endpoint/endpoint-registration.ts';
-import { packageRoot } from '../../core/package-root.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import {
   DeploymentOptions,
   HandleOptions,
@@ -22,13 +22,13 @@ import {
   VadConfig,
   VadDeployment,
   WhisperDeployment,
-} from '../../deployments/index.ts';
-import { REQUEST_ERRORS } from '../../core/error-table.ts';
-import { STREAM_TYPES } from '../../http/response/stream-formats.ts';
-import * as schemas from '../../schemas/index.ts';
-import { type Capability, defineEndpoint, definePlugin } from '../../sdk/node.ts';
-import { runEndpoint } from '../../sdk/testing/testing.ts';
-import { type Connection, Repositories } from '../../storage/index.ts';
+} from '../../inference/deployments/index.ts';
+import { REQUEST_ERRORS } from '../../base/core/error-table.ts';
+import { STREAM_TYPES } from '../../apis/http/response/stream-formats.ts';
+import * as schemas from '../../base/schemas/index.ts';
+import { type Capability, defineEndpoint, definePlugin } from '../../endpoints/sdk/node.ts';
+import { runEndpoint } from '../../endpoints/sdk/testing/testing.ts';
+import { type Connection, Repositories } from '../../data/storage/index.ts';
 import { type PublicSurface, SURFACE_FILE } from '../public-surface/surface.ts';
 
 const surface = JSON.parse(readFileSync(SURFACE_FILE, 'utf8')) as PublicSurface;
@@ -73,7 +73,7 @@ const METHODS: Readonly<Record<string, object>> = {
 /** Classes whose members are read from their declaration files. */
 const DECLARATIONS: Readonly<Record<string, string>> = {
   Endpoint: 'dist/host/application/endpoint/endpoint.d.ts',
-  Deployment: 'dist/host/deployments/class/deployment.d.ts',
+  Deployment: 'dist/host/inference/deployments/class/deployment.d.ts',
 };
 
 /** Returns whether the package has this name, spelled as in the documentation. */

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { delay } from '../../core/abort.ts';
-import { LLAMA_VERSION } from '../../native-build/pins.ts';
+import { delay } from '../../base/core/abort.ts';
+import { LLAMA_VERSION } from '../../setup/native-build/pins.ts';
 
 /** Returns where `native/bench/llama-server/build.mjs` puts the program. */
 export function llamaServerPath(cacheDir: string): string {

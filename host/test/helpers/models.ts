@@ -1,5 +1,5 @@
-import { ModelStore } from '../../models/index.ts';
-import { silentLogger } from '../../core/log/logger.ts';
+import { ModelStore } from '../../setup/models/index.ts';
+import { silentLogger } from '../../base/core/log/logger.ts';
 
 /** Returns the path of a model that the set-up of the tests pulled. */
 export async function testModel(id: string): Promise<string> {

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { runContained } from '../../processes/index.ts';
+import { runContained } from '../../base/processes/index.ts';
 
 export interface ForwardProxy extends AsyncDisposable {
   readonly port: number;

@@ -4,8 +4,8 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { concatenatedJson } from '../../core/json/concatenated-json.ts';
-import { packageRoot } from '../../core/package-root.ts';
+import { concatenatedJson } from '../../base/core/json/concatenated-json.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 
 /** Small real models with one thread each. */
 export const TEST_DEPLOYMENTS = {

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
 import { AanaApp } from '../../application/app.ts';
-import { loadConfig, type LoadOptions } from '../../config/index.ts';
-import { AanaError } from '../../core/errors.ts';
-import { createLogger } from '../../core/log/logger.ts';
-import { answerBy, asText, textAnswer, VideoInput } from '../../schemas/index.ts';
+import { loadConfig, type LoadOptions } from '../../base/config/index.ts';
+import { AanaError } from '../../base/core/errors.ts';
+import { createLogger } from '../../base/core/log/logger.ts';
+import { answerBy, asText, textAnswer, VideoInput } from '../../base/schemas/index.ts';
 
 /** A running application with endpoints of every kind that clients and documents must support. */
 export interface VariedApp extends AsyncDisposable {

@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Command } from 'commander';
 import { program } from '../../cli/program.ts';
-import { SETTINGS } from '../../config/settings.ts';
-import { packageRoot } from '../../core/package-root.ts';
+import { SETTINGS } from '../../base/config/settings.ts';
+import { packageRoot } from '../../base/core/package-root.ts';
 import { startVariedApp } from '../helpers/varied-app.ts';
 
 /** All names that users of the package write down: exports, commands, settings, routes and the world of guests. */

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { sqliteModule } from '../../storage/fixtures/databases.ts';
+import { sqliteModule } from '../../data/storage/fixtures/databases.ts';
 import { runLeases } from './run-leases.ts';
 
 const Leases = suite('the simulation of leases');

@@ -1,5 +1,5 @@
-import type { DeploymentOptionsInput } from '../../deployments/index.ts';
-import type { Machine } from '../../devices/index.ts';
+import type { DeploymentOptionsInput } from '../../inference/deployments/index.ts';
+import type { Machine } from '../../inference/devices/index.ts';
 import type { Random } from './random.ts';
 import type { Faults } from './simulated-replica.ts';
 

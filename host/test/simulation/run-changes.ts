@@ -1,5 +1,9 @@
-import { AanaError } from '../../core/errors.ts';
-import type { DeploymentManager, DeploymentOptionsInput, DeploymentProgress } from '../../deployments/index.ts';
+import { AanaError } from '../../base/core/errors.ts';
+import type {
+  DeploymentManager,
+  DeploymentOptionsInput,
+  DeploymentProgress,
+} from '../../inference/deployments/index.ts';
 import type { PlannedChange } from './make-schedule.ts';
 import type { SimulatedWorld } from './simulated-replica.ts';
 

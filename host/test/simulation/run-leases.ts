@@ -1,11 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { silentLogger } from '../../core/log/logger.ts';
-import { type ClaimedTask, type Database, migrate, type Outcome, Repositories } from '../../storage/index.ts';
-import { SqliteDatabase } from '../../storage/sqlite/sqlite-database.ts';
-import { SeenLeases } from '../../tasks/seen-leases.ts';
-import { endLost } from '../../tasks/sweeper.ts';
+import { silentLogger } from '../../base/core/log/logger.ts';
+import { type ClaimedTask, type Database, migrate, type Outcome, Repositories } from '../../data/storage/index.ts';
+import { SqliteDatabase } from '../../data/storage/sqlite/sqlite-database.ts';
+import { SeenLeases } from '../../data/tasks/seen-leases.ts';
+import { endLost } from '../../data/tasks/sweeper.ts';
 import { Random } from './random.ts';
 
 export interface LeaseResult {

@@ -1,7 +1,7 @@
-import { AanaError } from '../../core/errors.ts';
-import { type LogFields, type Logger, silentLogger } from '../../core/log/logger.ts';
-import { DeploymentManager, type DeploymentOptionsInput } from '../../deployments/index.ts';
-import type { ReplicaSetStatus } from '../../replicas/index.ts';
+import { AanaError } from '../../base/core/errors.ts';
+import { type LogFields, type Logger, silentLogger } from '../../base/core/log/logger.ts';
+import { DeploymentManager, type DeploymentOptionsInput } from '../../inference/deployments/index.ts';
+import type { ReplicaSetStatus } from '../../inference/replicas/index.ts';
 import { makeSchedule, type PlannedCall, type Schedule } from './make-schedule.ts';
 import { Random } from './random.ts';
 import { ChangeRun } from './run-changes.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { defineDeployment } from '../../deployments/class/define-deployment.ts';
+import { defineDeployment } from '../../inference/deployments/class/define-deployment.ts';
 
 /**
  * The behaviour of the deployment's replicas. `bad` replicas refuse to start, die during the start, die soon

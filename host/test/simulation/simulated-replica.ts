@@ -1,15 +1,15 @@
-import { deferred } from '../../core/deferred.ts';
-import type { ErrorRecord } from '../../core/errors.ts';
-import type { HostFrame, ReplicaFrame } from '../../rpc/frames.ts';
+import { deferred } from '../../base/core/deferred.ts';
+import type { ErrorRecord } from '../../base/core/errors.ts';
+import type { HostFrame, ReplicaFrame } from '../../inference/rpc/frames.ts';
 import type {
   ReplicaExit,
   ReplicaOptions,
   RunningReplica,
   StartOutcome,
-} from '../../replicas/process/running-replica.ts';
-import type { RpcCallOptions } from '../../rpc/call-client.ts';
-import type { ReplicaState } from '../../replicas/process/replica-state.ts';
-import { ReplicaWork } from '../../replicas/process/replica-work.ts';
+} from '../../inference/replicas/process/running-replica.ts';
+import type { RpcCallOptions } from '../../inference/rpc/call-client.ts';
+import type { ReplicaState } from '../../inference/replicas/process/replica-state.ts';
+import { ReplicaWork } from '../../inference/replicas/process/replica-work.ts';
 import type { Random } from './random.ts';
 import type { SimulatedSpec } from './simulated-deployment.ts';
 import type { SimulatedClock } from './simulated-clock.ts';

@@ -2,9 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { finished } from 'node:stream/promises';
 import type { Context } from 'koa';
 import { WebSocketServer } from 'ws';
-import { createLogger } from '../../core/log/logger.ts';
-import { type RawServer, rawServer, type Transport } from '../../http/fixtures/raw-server.ts';
-import { letBodyCome } from '../../http/server/continue.ts';
+import { createLogger } from '../../base/core/log/logger.ts';
+import { type RawServer, rawServer, type Transport } from '../../apis/http/fixtures/raw-server.ts';
+import { letBodyCome } from '../../apis/http/server/continue.ts';
 
 /** A server that answers `/7?answer=chunks&delay=2&read=true` with `n7`. */
 export interface FuzzServer extends RawServer {

@@ -12,7 +12,7 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { machineLoad, median, quantile, reportHead, round } from '../../../dist/host/bench/report.js';
-import { structuredGrammar } from '../../../dist/host/structured-output/index.js';
+import { structuredGrammar } from '../../../dist/host/base/structured-output/index.js';
 import { buildProgram, cannotBuild } from '../../../dist/native/lib/fixtures/test-program.js';
 import { cases } from './cases.mjs';
 

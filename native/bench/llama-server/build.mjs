@@ -10,9 +10,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, sy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadConfig } from '../../../dist/host/config/index.js';
+import { loadConfig } from '../../../dist/host/base/config/index.js';
 import { llamaServerPath } from '../../../dist/host/test/helpers/llama-server.js';
-import { LLAMA_VERSION } from '../../../dist/host/native-build/pins.js';
+import { LLAMA_VERSION } from '../../../dist/host/setup/native-build/pins.js';
 
 const { cache_dir: cacheDir } = loadConfig();
 const platform = `${process.platform}-${process.arch}`;

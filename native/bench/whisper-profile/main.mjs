@@ -15,8 +15,8 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { ctranslate2Model } from '../../../dist/host/bench/asr/ctranslate2-model.js';
 import { machineLoad, reportHead } from '../../../dist/host/bench/report.js';
-import { findFfmpeg } from '../../../dist/host/media/index.js';
-import { silentLogger } from '../../../dist/host/core/log/logger.js';
+import { findFfmpeg } from '../../../dist/host/io/media/index.js';
+import { silentLogger } from '../../../dist/host/base/core/log/logger.js';
 import { buildProgram, cannotBuild } from '../../../dist/native/lib/fixtures/test-program.js';
 
 const packageRoot = fileURLToPath(new URL('../../..', import.meta.url));

@@ -10,15 +10,15 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, sy
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { loadConfig } from '../../../dist/host/config/index.js';
-import { silentLogger } from '../../../dist/host/core/log/logger.js';
+import { loadConfig } from '../../../dist/host/base/config/index.js';
+import { silentLogger } from '../../../dist/host/base/core/log/logger.js';
 import {
   LLAMA_VERSION,
   WHISPER_PACKAGE_VERSION,
   WHISPER_SOURCE,
   WHISPER_VERSION,
-} from '../../../dist/host/native-build/pins.js';
-import { extractMembers, fetchPackage } from '../../../dist/host/packages/index.js';
+} from '../../../dist/host/setup/native-build/pins.js';
+import { extractMembers, fetchPackage } from '../../../dist/host/setup/packages/index.js';
 
 const { cache_dir: cacheDir } = loadConfig();
 const platform = `${process.platform}-${process.arch}`;

@@ -1,5 +1,5 @@
-import { askOperator } from '../../../control/index.ts';
-import type { OperatorAnswer } from '../../../http/index.ts';
+import { askOperator } from '../../../apis/control/index.ts';
+import type { OperatorAnswer } from '../../../apis/http/index.ts';
 import type { ApplicationCommand } from '../application.ts';
 
 type Alert = OperatorAnswer<'get /api/alerts'>['alerts'][number];

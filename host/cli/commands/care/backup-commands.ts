@@ -1,8 +1,8 @@
-import type { Config } from '../../../config/index.ts';
-import { childEnvironment } from '../../../config/index.ts';
-import type { Logger } from '../../../core/log/logger.ts';
-import { buildSqlite } from '../../../native-build/index.ts';
-import { withProgress } from '../../../packages/index.ts';
+import type { Config } from '../../../base/config/index.ts';
+import { childEnvironment } from '../../../base/config/index.ts';
+import type { Logger } from '../../../base/core/log/logger.ts';
+import { buildSqlite } from '../../../setup/native-build/index.ts';
+import { withProgress } from '../../../setup/packages/index.ts';
 import { makeBackup } from '../../backup/make-backup.ts';
 import type { Manifest } from '../../backup/manifest.ts';
 import { restoreBackup } from '../../backup/restore-backup.ts';

@@ -1,5 +1,5 @@
-import { askOperator } from '../../../control/index.ts';
-import type { EndpointReport } from '../../../http/index.ts';
+import { askOperator } from '../../../apis/control/index.ts';
+import type { EndpointReport } from '../../../apis/http/index.ts';
 import { columnsText } from '../../columns.ts';
 import type { ApplicationCommand } from '../application.ts';
 

@@ -1,5 +1,5 @@
-import { askOperator, OperatorClient } from '../../../control/index.ts';
-import type { OperatorAnswer, OperatorRequest } from '../../../http/index.ts';
+import { askOperator, OperatorClient } from '../../../apis/control/index.ts';
+import type { OperatorAnswer, OperatorRequest } from '../../../apis/http/index.ts';
 import { columnsText } from '../../columns.ts';
 import type { ApplicationCommand } from '../application.ts';
 

@@ -1,9 +1,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { delay } from '../../../core/abort.ts';
-import { type DashboardApp, startDashboardApp } from '../../../http/dashboard/fixtures/dashboard-app.ts';
+import { delay } from '../../../base/core/abort.ts';
+import { type DashboardApp, startDashboardApp } from '../../../apis/http/dashboard/fixtures/dashboard-app.ts';
 import { command, type CommandResult } from '../../../test/helpers/command-line/command.ts';
-import { Receiver } from '../../../webhooks/fixtures/receiver.ts';
+import { Receiver } from '../../../data/webhooks/fixtures/receiver.ts';
 import type { ApplicationCommand } from '../application.ts';
 import { applyConfiguration } from '../apply.ts';
 import { listEndpoints } from './endpoints.ts';

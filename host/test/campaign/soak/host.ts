@@ -4,7 +4,7 @@ import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, readlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { packageRoot } from '../../../core/package-root.ts';
+import { packageRoot } from '../../../base/core/package-root.ts';
 import { descendants, freePort, isRunning, TEST_DEPLOYMENTS, until } from '../../helpers/server.ts';
 import { BENCH_PLUGIN } from '../tasks/protocol.ts';
 import type { Memory } from './probe.ts';

@@ -3,9 +3,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { delay } from '../../../core/abort.ts';
-import { silentLogger } from '../../../core/log/logger.ts';
-import { buildPlugin } from '../../../plugins/build/build-plugin.ts';
+import { delay } from '../../../base/core/abort.ts';
+import { silentLogger } from '../../../base/core/log/logger.ts';
+import { buildPlugin } from '../../../endpoints/plugins/build/build-plugin.ts';
 import { until } from '../../helpers/server.ts';
 import { Random } from '../../simulation/random.ts';
 import { residentBytes } from '../speech/replica-memory.ts';

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { delay } from '../../../core/abort.ts';
+import { delay } from '../../../base/core/abort.ts';
 import { speechPath, speakingVideo, SAMPLE_TEXT } from '../../helpers/media/media.ts';
 import { wordErrors } from '../../helpers/media/word-errors.ts';
 import { post, streamed } from '../../helpers/server.ts';

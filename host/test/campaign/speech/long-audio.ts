@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { artifactOf } from '../../../artifacts/index.ts';
-import type { DeploymentHandle, DeploymentManager } from '../../../deployments/index.ts';
-import { deployed, readWav } from '../../../engines/fixtures/real-models.ts';
-import type { CallProgress } from '../../../replicas/index.ts';
-import type { AsrOutput, AudioReference } from '../../../schemas/index.ts';
+import { artifactOf } from '../../../io/artifacts/index.ts';
+import type { DeploymentHandle, DeploymentManager } from '../../../inference/deployments/index.ts';
+import { deployed, readWav } from '../../../inference/engines/fixtures/real-models.ts';
+import type { CallProgress } from '../../../inference/replicas/index.ts';
+import type { AsrOutput, AudioReference } from '../../../base/schemas/index.ts';
 import { speechPath } from '../../helpers/media/media.ts';
 import { replicaPid, residentBytes } from './replica-memory.ts';
 

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import type { DeploymentManager } from '../../../deployments/index.ts';
+import type { DeploymentManager } from '../../../inference/deployments/index.ts';
 
 /** Returns the process id of the only replica of the deployment `model`. */
 export function replicaPid(manager: DeploymentManager): number {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { structuredGrammar, UnusableStructure } from '../../../structured-output/index.ts';
-import { GrammarCheck } from '../../../structured-output/fixtures/grammar-check.ts';
+import { structuredGrammar, UnusableStructure } from '../../../base/structured-output/index.ts';
+import { GrammarCheck } from '../../../base/structured-output/fixtures/grammar-check.ts';
 
 interface Group {
   readonly description: string;

@@ -1,8 +1,8 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { compileJsonSchema } from '../../../json-schema/index.ts';
+import { compileJsonSchema } from '../../../base/json-schema/index.ts';
 import { TestEngine, tinyModel } from '../../../../native/lib/fixtures/test-engine.ts';
-import { structuredGrammar } from '../../../structured-output/index.ts';
-import { randomNumbers, randomSchema } from '../../../structured-output/fixtures/random-schema.ts';
+import { structuredGrammar } from '../../../base/structured-output/index.ts';
+import { randomNumbers, randomSchema } from '../../../base/structured-output/fixtures/random-schema.ts';
 
 export interface AnswerOptions {
   readonly schemas: number;

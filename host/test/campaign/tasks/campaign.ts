@@ -1,10 +1,10 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { delay } from '../../../core/abort.ts';
-import { silentLogger } from '../../../core/log/logger.ts';
-import { buildPlugin } from '../../../plugins/build/build-plugin.ts';
-import type { Database, StorageConfig } from '../../../storage/index.ts';
+import { delay } from '../../../base/core/abort.ts';
+import { silentLogger } from '../../../base/core/log/logger.ts';
+import { buildPlugin } from '../../../endpoints/plugins/build/build-plugin.ts';
+import type { Database, StorageConfig } from '../../../data/storage/index.ts';
 import { Random } from '../../simulation/random.ts';
 import { checkDeliveries } from './check-deliveries.ts';
 import { type Checked, checkTasks } from './check.ts';

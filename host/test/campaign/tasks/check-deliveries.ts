@@ -1,4 +1,4 @@
-import { type Database, hasEnded, Repositories, type TaskStatus } from '../../../storage/index.ts';
+import { type Database, hasEnded, Repositories, type TaskStatus } from '../../../data/storage/index.ts';
 import type { Received } from './receiver.ts';
 
 interface Delivery {

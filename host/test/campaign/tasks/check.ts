@@ -7,7 +7,7 @@ import {
   type TaskRecord,
   type TaskStatus,
   type TaskTransition,
-} from '../../../storage/index.ts';
+} from '../../../data/storage/index.ts';
 import type { Accepted } from './client.ts';
 
 type Attempt = Awaited<ReturnType<Repositories['tasks']['attempts']>>[number];

@@ -1,4 +1,4 @@
-import { delay } from '../../../core/abort.ts';
+import { delay } from '../../../base/core/abort.ts';
 import type { Random } from '../../simulation/random.ts';
 import type { HostKeeper } from './host-keeper.ts';
 import { type Work, WORKS } from './works.ts';

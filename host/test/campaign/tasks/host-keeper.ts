@@ -2,9 +2,9 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Deferred, deferred } from '../../../core/deferred.ts';
-import { packageRoot } from '../../../core/package-root.ts';
-import type { StorageConfig } from '../../../storage/index.ts';
+import { type Deferred, deferred } from '../../../base/core/deferred.ts';
+import { packageRoot } from '../../../base/core/package-root.ts';
+import type { StorageConfig } from '../../../data/storage/index.ts';
 import { descendants, isRunning } from '../../helpers/server.ts';
 import type { HostMessage, HostOrder } from './protocol.ts';
 

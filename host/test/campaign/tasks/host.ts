@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Worker } from 'node:worker_threads';
 import { AanaApp, AanaError, createLogger, loadConfig } from 'aana-host'; // its bundle, which starts in half the time
 import * as z from 'zod';
-import { delay } from '../../../core/abort.ts';
+import { delay } from '../../../base/core/abort.ts';
 import { BENCH_PLUGIN, type HostMessage, type HostOrder } from './protocol.ts';
 import { EchoDeployment } from './echo-deployment.ts';
 import { FAILURE, sha256 } from './works.ts';

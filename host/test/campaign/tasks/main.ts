@@ -2,7 +2,7 @@
 // and on PostgreSQL. Prints the outcomes of the tasks. `npm run campaign:tasks -- faults <folder> [short [long [seed
 // [groups]]]]`: databases are cut off, silent, replaced and locked, clocks are set, disks fill, and hosts lack a
 // deployment, the given number of times each. It continues where an earlier run in the folder ended.
-import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../../../storage/fixtures/databases.ts';
+import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../../../data/storage/fixtures/databases.ts';
 import { runCampaign } from './campaign.ts';
 import { killAll } from './kills.ts';
 import { runRounds } from './rounds.ts';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { packageRoot } from '../../../core/package-root.ts';
+import { packageRoot } from '../../../base/core/package-root.ts';
 
 /**
  * An order to a host. `thread`: ends the thread of a plugin that `number` selects, whatever it does. `clock`: sets the

@@ -3,7 +3,7 @@
 import { rm } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../../../storage/fixtures/databases.ts';
+import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../../../data/storage/fixtures/databases.ts';
 import { skip } from '../../skip.ts';
 import { runCampaign } from './campaign.ts';
 import { newerPackage, updateAndGoBack } from './rolling-update.ts';

@@ -1,15 +1,15 @@
 import { cp, mkdir, mkdtemp, readdir, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { delay } from '../../../core/abort.ts';
-import { packageRoot } from '../../../core/package-root.ts';
+import { delay } from '../../../base/core/abort.ts';
+import { packageRoot } from '../../../base/core/package-root.ts';
 import type { HostKeeper } from './host-keeper.ts';
 import type { Strikes } from './campaign.ts';
 
-const MIGRATIONS = 'host/storage/migrations';
+const MIGRATIONS = 'host/data/storage/migrations';
 /** What differs between versions, and what finds its own package by its path. */
-const COPIED = ['package.json', 'bundle', 'dist/host/core', 'dist/host/test/campaign/tasks', 'host/storage'];
-const SHARED = ['build', 'node_modules', 'native', 'wit', 'host/bench', 'host/http'];
+const COPIED = ['package.json', 'bundle', 'dist/host/base/core', 'dist/host/test/campaign/tasks', 'host/data/storage'];
+const SHARED = ['build', 'node_modules', 'native', 'wit', 'host/bench', 'host/apis/http'];
 const ATTEMPTS = 5;
 const MOST_WAIT_MS = 60_000;
 

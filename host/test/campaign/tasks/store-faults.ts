@@ -1,5 +1,5 @@
-import { delay } from '../../../core/abort.ts';
-import { postgresDatabases, sqliteDatabases } from '../../../storage/fixtures/databases.ts';
+import { delay } from '../../../base/core/abort.ts';
+import { postgresDatabases, sqliteDatabases } from '../../../data/storage/fixtures/databases.ts';
 import { PostgresPair } from '../../helpers/database/postgres-pair.ts';
 import { type Cut, PostgresProxy } from '../../helpers/database/postgres-proxy.ts';
 import type { Random } from '../../simulation/random.ts';

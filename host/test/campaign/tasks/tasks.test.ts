@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../../../storage/fixtures/databases.ts';
+import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../../../data/storage/fixtures/databases.ts';
 import { skip } from '../../skip.ts';
 import { runCampaign } from './campaign.ts';
 import { HostKeeper } from './host-keeper.ts';

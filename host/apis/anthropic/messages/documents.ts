@@ -1,0 +1,90 @@
+import * as z from 'zod';
+import { base64Bytes, type FilePart, invalidValue, unsupported } from '../../openai/index.ts';
+import { MAX_CONTENT_PARTS, MAX_DATA, MAX_NAME, MAX_TEXT } from '../../../base/schemas/index.ts';
+import { ImageBlock, TextBlock } from './text-blocks.ts';
+
+const text = z.optional(z.nullable(z.string().max(MAX_TEXT)));
+
+/** A document. Its text is read, and its images. Files of other kinds are refused. */
+export const DocumentBlock = z.object({
+  type: z.literal('document'),
+  title: text,
+  context: text,
+  source: z.discriminatedUnion('type', [
+    z.object({ type: z.literal('text'), data: z.string().max(MAX_TEXT) }),
+    z.object({ type: z.literal('base64'), media_type: z.string().max(MAX_NAME), data: z.string().max(MAX_DATA) }),
+    z.object({
+      type: z.literal('content'),
+      content: z.union([
+        z.string().max(MAX_TEXT),
+        z.array(z.discriminatedUnion('type', [TextBlock, ImageBlock])).max(MAX_CONTENT_PARTS),
+      ]),
+    }),
+    z.object({ type: z.enum(['url', 'file']) }),
+  ]),
+});
+type DocumentBlock = z.output<typeof DocumentBlock>;
+
+/** A passage that a search of the client found. */
+export const SearchResultBlock = z.object({
+  type: z.literal('search_result'),
+  source: z.string().max(MAX_TEXT),
+  title: z.string().max(MAX_TEXT),
+  content: z.array(TextBlock).max(MAX_CONTENT_PARTS),
+});
+type SearchResultBlock = z.output<typeof SearchResultBlock>;
+
+/** A text or an image in a block, and where it is. */
+export interface PlacedBlock {
+  readonly block: TextBlock | ImageBlock;
+  readonly place: string;
+}
+
+/**
+ * Returns a document as the texts and images that a model reads, its title first. A file is added to `files`, and its
+ * text is empty until it is read. Throws `InvalidParameter` for what is no base64, and `UnsupportedParameter` for a
+ * source that the server would have to fetch.
+ */
+export function documentBlocks(
+  { title, context, source }: DocumentBlock,
+  place: string,
+  files: FilePart[],
+): PlacedBlock[] {
+  const head = [title, context].filter((line) => line != null && line !== '');
+  return [...head.map((line) => textAt(line!, place)), ...sourceBlocks(source, place, files)];
+}
+
+/** Returns a passage as the texts that a model reads: its title, its source and its own texts. */
+export function searchResultBlocks({ title, source, content }: SearchResultBlock, place: string): PlacedBlock[] {
+  return [
+    textAt(title, place),
+    textAt(source, place),
+    ...content.map((block, n) => ({ block, place: `${place}.content[${n}]` })),
+  ];
+}
+
+function sourceBlocks(source: DocumentBlock['source'], part: string, files: FilePart[]): PlacedBlock[] {
+  const place = `${part}.source`;
+  switch (source.type) {
+    case 'text':
+      return [textAt(source.data, `${place}.data`)];
+    case 'base64': {
+      const param = `${place}.data`;
+      const bytes = base64Bytes(source.data);
+      if (!bytes) throw invalidValue(param, 'it is not base64');
+      const block = { type: 'text' as const, text: '' };
+      files.push({ part, param, file: { name: source.media_type, bytes }, place: block });
+      return [{ block, place: param }];
+    }
+    case 'content': {
+      const { content } = source;
+      if (typeof content === 'string') return [textAt(content, `${place}.content`)];
+      return content.map((block, n) => ({ block, place: `${place}.content[${n}]` }));
+    }
+    case 'url':
+    case 'file':
+      throw unsupported(`${place}.type`, 'the server fetches no documents; give the text of the document');
+  }
+}
+
+const textAt = (line: string, place: string): PlacedBlock => ({ block: { type: 'text', text: line }, place });

@@ -1,0 +1,192 @@
+import { request } from 'node:http';
+import type { Socket } from 'node:net';
+import { deferred } from '../../../base/core/deferred.ts';
+import { flatMapped } from '../../../base/core/async/async-values.ts';
+import { type AanaError, fail } from '../../../base/core/errors.ts';
+import { type RequestContext, requestContextOf } from '../../../base/core/request-context.ts';
+import {
+  FrameSocket,
+  type HostFrame,
+  type RpcCallOptions,
+  CallClient,
+  type ReplicaFrame,
+} from '../../../inference/rpc/index.ts';
+import {
+  type Address,
+  type CallOperation,
+  type ControlArgs,
+  type ControlOperation,
+  type ControlValue,
+  FRAMES,
+  Greeting,
+  operations,
+  type StreamOperation,
+} from '../protocol.ts';
+import { lostError, notAnswering } from './lost.ts';
+
+export interface AskOptions extends RequestContext {
+  readonly signal?: AbortSignal | undefined;
+  /** Called with the part of the work that is done, from 0 to 1. */
+  readonly onProgress?: ((fraction: number) => void) | undefined;
+  /** Whether the process keeps running until the answer arrives. Default true. */
+  readonly holdsProcess?: boolean | undefined;
+}
+
+/**
+ * The longest wait for the greeting of a server. A stopped server (SIGSTOP) still accepts connections, but sends no
+ * greeting.
+ */
+const GREETING_MS = 10_000;
+
+/**
+ * The client's end of a control socket. It carries any number of calls and streams. The process can exit while no call,
+ * stream or wait is open.
+ */
+export class ControlConnection implements AsyncDisposable {
+  readonly address: Address;
+  /** Resolves when either side has ended the connection. */
+  readonly closed: Promise<void>;
+  readonly #connection: Socket;
+  readonly #socket: FrameSocket<ReplicaFrame, HostFrame>;
+  readonly #calls: CallClient;
+  #holds = 0;
+  #ending: AanaError | undefined;
+
+  private constructor(address: Address, connection: Socket, onGreeting: (greeting: unknown) => void) {
+    this.address = address;
+    this.#connection = connection;
+    const closed = deferred();
+    this.closed = closed.promise;
+    this.#calls = new CallClient((frame) => this.#socket.send(frame));
+    this.#socket = new FrameSocket<ReplicaFrame, HostFrame>(connection, {
+      onFrame: (frame) => {
+        if (frame.type === 'ready') onGreeting(frame.info);
+        else if (isAnswer(frame)) this.#calls.onAnswer(frame);
+      },
+      onClose: (error) => {
+        this.#ending ??= error ? notUnderstood(address, error) : lostError(address);
+        this.#calls.failAll(() => this.#ending ?? lostError(address));
+        closed.resolve();
+      },
+    });
+  }
+
+  /** Connects to a server. Throws `NotRunning` if the server has ended or does not answer. */
+  static async open(address: Address): Promise<ControlConnection> {
+    const socket = await connected(address);
+    const greeted = deferred<unknown>();
+    const connection = new ControlConnection(address, socket, greeted.resolve);
+    void connection.closed.then(() => greeted.reject(notAnswering(address, 'it closed the connection')));
+    const timer = setTimeout(
+      () => greeted.reject(notAnswering(address, `not within ${GREETING_MS / 1000} s`)),
+      GREETING_MS,
+    );
+    try {
+      if (!Greeting.safeParse(await greeted.promise).success) throw notAnswering(address, 'it has another version');
+      socket.unref();
+      return connection;
+    } catch (error) {
+      socket.destroy();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async call<O extends CallOperation>(
+    operation: O,
+    args: ControlArgs<O>,
+    options: AskOptions = {},
+  ): Promise<ControlValue<O>> {
+    if (this.#ending) throw this.#ending;
+    const value = await this.#calls.call(operation, args as Record<string, unknown>, this.#ask(options));
+    return this.#understood(operation, value);
+  }
+
+  /**
+   * Calls a streaming operation. Each element has the values that arrived since the previous element. Returns what the
+   * operation returned. Leaving the loop cancels the stream.
+   */
+  async *stream<O extends StreamOperation>(
+    operation: O,
+    args: ControlArgs<O>,
+    options: AskOptions = {},
+  ): AsyncGenerator<ControlValue<O>[], unknown, undefined> {
+    if (this.#ending) throw this.#ending;
+    const batches = this.#calls.stream(operation, args as Record<string, unknown>, this.#ask(options));
+    return yield* flatMapped(batches, (batch) => [batch.map((value) => this.#understood(operation, value))]);
+  }
+
+  /** Resolves like {@link closed}, and keeps the process running until then. */
+  async waitForEnd(): Promise<void> {
+    this.#hold();
+    await this.closed;
+  }
+
+  /** Ends the connection and cancels open calls and streams. May be called twice. */
+  async close(): Promise<void> {
+    this.#ending ??= fail('ConnectionClosed', `the connection to ${this.address.url} was closed by this process`);
+    this.#socket.destroy();
+    await this.closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  #ask({ signal, onProgress, holdsProcess = true, ...context }: AskOptions): RpcCallOptions {
+    const options = { ...requestContextOf(context), signal, onProgress };
+    if (!holdsProcess) return options;
+    this.#hold();
+    const onSettled = (): void => {
+      this.#holds -= 1;
+      if (this.#holds === 0) this.#connection.unref();
+    };
+    return { ...options, onSettled };
+  }
+
+  #understood<O extends ControlOperation>(operation: O, value: unknown): ControlValue<O> {
+    const { success, data } = operations[operation].value.safeParse(value);
+    if (!success)
+      throw fail(
+        'OtherVersion',
+        `the application at ${this.address.url} has another version: its answer to ${operation} has an unknown form`,
+      );
+    return data as ControlValue<O>;
+  }
+
+  #hold(): void {
+    this.#holds += 1;
+    this.#connection.ref();
+  }
+}
+
+/** Asks the server of the control socket for frames, and resolves to the connection. */
+function connected(address: Address): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const asked = request({
+      ...{ socketPath: address.socket, agent: false, path: '/' },
+      headers: { host: 'aana-host', connection: 'upgrade', upgrade: FRAMES },
+    });
+    asked.once('upgrade', (_answer, socket, head) => {
+      if (head.length > 0) socket.unshift(head);
+      resolve(socket as Socket);
+    });
+    asked.once('response', (answer) => {
+      answer.destroy();
+      reject(notAnswering(address, 'it has another version'));
+    });
+    asked.on('error', (error) => reject(notAnswering(address, error)));
+    asked.end();
+  });
+}
+
+function notUnderstood({ url }: Address, cause: Error): AanaError {
+  return fail('ConnectionLost', `the application at ${url} does not speak this version's protocol (${cause.message})`, {
+    ...{ data: { url }, cause },
+  });
+}
+
+function isAnswer(frame: ReplicaFrame): frame is Parameters<CallClient['onAnswer']>[0] {
+  return ['result', 'chunks', 'end', 'error', 'call-progress'].includes(frame.type);
+}

@@ -1,0 +1,20 @@
+import { type AanaError, fail } from '../../../base/core/errors.ts';
+import type { Address } from '../protocol.ts';
+
+/** Returns the error of an application that does not answer for a reason of the system, or another one. */
+export function notAnswering({ url }: Address, cause: NodeJS.ErrnoException | string): AanaError {
+  const why = typeof cause === 'string' ? cause : reasonOf(cause);
+  return fail('NotRunning', `the application at ${url} does not answer: ${why}`, {
+    data: { url },
+  });
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'ECONNRESET') return 'it closed the connection';
+  return code?.startsWith('HPE_') ? 'it has another version' : message; // it does not speak HTTP
+}
+
+/** Returns the error of an application that ended after it had answered. */
+export function lostError({ url }: Address, cause?: Error): AanaError {
+  return fail('ConnectionLost', `the application at ${url} has ended`, { data: { url }, cause });
+}

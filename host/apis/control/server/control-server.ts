@@ -1,0 +1,87 @@
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { randomSuffix } from '../../../base/core/ids.ts';
+import type { Logger } from '../../../base/core/log/logger.ts';
+import { LONGEST_SOCKET_PATH } from '../../../base/core/net/unix-socket.ts';
+import { runningServers } from '../addresses.ts';
+import type { ControlHandlers } from './handlers.ts';
+import { HttpServer, type HttpServerLimits, type UpgradeListener } from '../../http/index.ts';
+import { type Address, FRAMES } from '../protocol.ts';
+import { ControlSession } from './session.ts';
+
+export interface ControlServerOptions {
+  /** Folder of the socket and the address file. Created for this user only if it is missing. */
+  readonly dir: string;
+  /** Address of the application's server. */
+  readonly at: Pick<Address, 'url' | 'host' | 'port'>;
+  readonly version: string;
+  /** Answers requests of HTTP. */
+  readonly callback: ConstructorParameters<typeof HttpServer>[0];
+  readonly limits: HttpServerLimits;
+  /** Answers calls that come as frames. */
+  readonly handlers: ControlHandlers;
+  readonly log: Logger;
+}
+
+export interface ControlServer {
+  /**
+   * Refuses new connections, lets open connections read the data that was sent to them, and removes its files. May be
+   * called twice.
+   */
+  close(): Promise<void>;
+}
+
+/** Time in which processes may read the last answers when the server ends. */
+const LAST_ANSWERS_MS = 1000;
+
+/**
+ * Opens a Unix socket for this user's processes, and writes its path to an address file. Each server has its own
+ * socket. It speaks HTTP, and frames on connections that ask for them with `upgrade: aana-frames`.
+ */
+export async function startControl({
+  dir,
+  at,
+  version,
+  callback,
+  limits,
+  handlers,
+  log,
+}: ControlServerOptions): Promise<ControlServer> {
+  await mkdir(dir, { recursive: true, mode: 0o700 });
+  await runningServers(dir); // removes files of killed servers
+  const id = `${process.pid}-${randomSuffix()}`;
+  const file = join(dir, `${id}.json`);
+  const besideFile = join(dir, `${id}.sock`);
+  const socket =
+    Buffer.byteLength(besideFile) <= LONGEST_SOCKET_PATH ? besideFile : join(tmpdir(), `aana-host-${id}.sock`);
+  const sessions = new Set<ControlSession>();
+  const takeFrames: UpgradeListener = (_req, res) => {
+    const connection = res.socket;
+    if (!connection) return;
+    res.detachSocket(connection);
+    connection.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: ${FRAMES}\r\n\r\n`);
+    const session = new ControlSession(connection, {
+      handlers,
+      log,
+      greeting: { version, url: at.url },
+      onClose: () => sessions.delete(session),
+    });
+    sessions.add(session);
+  };
+  const server = new HttpServer(callback, limits, { log, upgrade: takeFrames, protocol: FRAMES });
+  await server.listenOnSocket(socket, 0o600);
+  await writeFile(`${file}.new`, `${JSON.stringify({ pid: process.pid, ...at, socket } satisfies Address)}\n`, {
+    mode: 0o600,
+  });
+  await rename(`${file}.new`, file); // atomic, so that readers find the whole file
+  let closing: Promise<void> | undefined;
+  const close = async (): Promise<void> => {
+    await rm(file, { force: true });
+    const closed = server.close(LAST_ANSWERS_MS); // removes the socket at once
+    await Promise.all([...sessions].map((session) => session.close()));
+    await closed;
+    await rm(socket, { force: true });
+  };
+  return { close: () => (closing ??= close()) };
+}

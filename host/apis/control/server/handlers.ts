@@ -1,0 +1,101 @@
+import { isAbsolute } from 'node:path';
+import type * as z from 'zod';
+import { flattened } from '../../../base/core/async/async-values.ts';
+import { fail } from '../../../base/core/errors.ts';
+import { type RequestContext, requestContextOf } from '../../../base/core/request-context.ts';
+import type { CallOptions, DeploymentHandle, HandleOptionsInput } from '../../../inference/deployments/index.ts';
+import type { AudioReference } from '../../../base/schemas/index.ts';
+import type { CallOperation, ControlOperation, ControlValue, operations, StreamOperation } from '../protocol.ts';
+
+/** Resources that are kept for the calling process while it is connected. */
+export interface SessionContext {
+  /** Keeps a resource and returns its id. */
+  keep(resource: AsyncDisposable): string;
+  drop(id: string): Promise<void>;
+}
+
+export interface OperationContext extends SessionContext, RequestContext {
+  /** Aborted when the caller cancels or disconnects. */
+  readonly signal: AbortSignal;
+  readonly requestId: string;
+  /** Reports the part of the work that is done, from 0 to 1. Absent when the caller does not ask for it. */
+  readonly progress?: ((fraction: number) => void) | undefined;
+}
+
+type CheckedArgs<O extends ControlOperation> = z.output<(typeof operations)[O]['args']>;
+
+export type ControlHandlers = {
+  readonly [O in CallOperation]: (args: CheckedArgs<O>, context: OperationContext) => Promise<ControlValue<O>>;
+} & {
+  readonly [O in StreamOperation]: (
+    args: CheckedArgs<O>,
+    context: OperationContext,
+  ) => AsyncIterable<ControlValue<O>, unknown>;
+};
+
+/** Origin of audio: exactly one of path and URL. */
+export interface AudioOrigin {
+  readonly path?: string | undefined;
+  readonly url?: string | undefined;
+}
+
+export interface OpenAudioOptions {
+  readonly channels: 'mix' | 'separate';
+  readonly signal: AbortSignal;
+}
+
+/** Decoded audio for `transcribe`. Its files are removed when it is disposed. */
+export interface HeldAudio extends AudioReference, AsyncDisposable {
+  /** Duration in seconds. */
+  readonly duration: number;
+}
+
+/** The parts of an application that other processes of its user use with frames. */
+export interface ControlledApplication {
+  /** Throws `DeploymentNotFound`, which names all deployments. */
+  handle(name: string, options?: HandleOptionsInput): DeploymentHandle;
+  /** Opens any file that this user can read. */
+  openAudio(source: AudioOrigin, options: OpenAudioOptions): Promise<HeldAudio>;
+}
+
+/** Returns the operations on one application. */
+export function controlHandlers(app: ControlledApplication): ControlHandlers {
+  return {
+    'deployments.call': async ({ deployment, method, args, retry }, context) =>
+      app.handle(deployment, retry).call(method, args, callOptionsOf(context)),
+    'deployments.stream': ({ deployment, method, args, retry }, context) =>
+      flattened(app.handle(deployment, retry).stream(method, args, callOptionsOf(context))),
+    'audio.open': async ({ source, channels }, { signal, keep }) => {
+      if (source.path !== undefined && !isAbsolute(source.path)) {
+        throw fail(
+          'ValidationError',
+          `${source.path} is not an absolute path, which is needed because the application has another ` +
+            `working directory`,
+        );
+      }
+      const audio = await app.openAudio(source, { channels, signal });
+      return {
+        id: keep(audio),
+        duration: audio.duration,
+        reference: { channels: audio.channels, sample_rate: audio.sample_rate },
+      };
+    },
+    'audio.close': async ({ id }, { drop }) => {
+      await drop(id);
+      return null;
+    },
+  };
+}
+
+/** Returns the options for a call of a deployment that a client asks for. */
+function callOptionsOf({ signal, progress, ...context }: OperationContext): CallOptions {
+  return {
+    ...requestContextOf(context),
+    signal,
+    onProgress:
+      progress &&
+      (({ stage, fraction }) => {
+        if (stage === 'running' && fraction !== undefined) progress(fraction);
+      }),
+  };
+}

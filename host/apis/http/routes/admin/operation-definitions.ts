@@ -1,0 +1,263 @@
+import * as z from 'zod';
+import { AlertReport, AlertsReport } from '../../../../base/alerts/index.ts';
+import { MAX_PROFILE_S } from '../../../../base/telemetry/index.ts';
+import { answers, type RouteDefinition } from '../../../openapi/route-definition.ts';
+import { Time } from '../../../openapi/values.ts';
+import { LogArea, LogLevel, LogLevelChange, LogLevels, LogRecord } from './values/log-values.ts';
+import { ApplicationReport, DeploymentMethods, EndpointReport, PluginStatus } from './values/reports.ts';
+
+const LoadSample = z
+  .object({
+    time: Time,
+    requests_per_s: z.number().min(0),
+    failed_per_s: z.number().min(0).describe('Requests that were answered with a status of 500 or above.'),
+    latency_p50_s: z.number().nullable().describe('Null without requests.'),
+    latency_p95_s: z.number().nullable(),
+    tokens_per_s: z.number().min(0).describe('Tokens of answers of language models, a mean of some seconds.'),
+    busy_cores: z.number().min(0).describe('Cores of the machine that were busy, with all its programs.'),
+    cores: z.int(),
+    memory_used_bytes: z.int().min(0).describe('Main memory that programs use.'),
+    memory_limit_bytes: z.int().min(0),
+  })
+  .describe('The load of the host and its machine since the sample before.');
+
+const Revisions = z
+  .object({
+    tasks: z.int(),
+    webhooks: z.int().describe('Webhooks and their deliveries.'),
+    keys: z.int(),
+    models: z.int().describe('Pulls and removals of models, and what the configuration uses.'),
+    requests: z.int().describe('Failed and slow requests that are kept.'),
+    logs: z.int().describe('Lines of the log, and its levels.'),
+    endpoints: z.int().describe('Endpoints that are served, and their requests.'),
+    configuration: z.int(),
+  })
+  .describe('Numbers that differ from those before when something has changed. Ask again for what you show.');
+
+const ApplicationState = z
+  .object({
+    application: ApplicationReport,
+    plugins: z.array(PluginStatus),
+    alerts: z.array(AlertReport).describe('The alerts that fire, the newest first.'),
+    parts: z
+      .object({ tasks: z.boolean(), webhooks: z.boolean(), keys: z.boolean(), traces: z.boolean() })
+      .describe('What the host has.'),
+    changes: Revisions,
+    load: LoadSample.nullable().describe('The newest sample. Null without metrics (`telemetry.metrics`).'),
+  })
+  .describe('What the application does now.');
+export type ApplicationState = z.output<typeof ApplicationState>;
+
+const Deployment = z.object({ deployment: z.string(), replicas: z.int() });
+const Named = z.object({ deployment: z.string() });
+
+const aProfile = (description: string) =>
+  ({
+    200: { description, schema: z.string().meta({ format: 'binary' }), type: 'application/octet-stream' },
+  }) as const;
+
+const LOG_FILTER = {
+  deployment: z.string().max(200).optional().describe('Only lines of this deployment.'),
+  replica: z.string().max(200).optional().describe('Only lines of this replica, such as `asr_deployment#1`.'),
+  level: LogLevel.optional().describe('Only lines of this level or above.'),
+  area: LogArea.optional().describe('Only lines of this area of the host.'),
+};
+
+/** The routes with which admins see and change the running application. */
+export const OPERATION_ROUTES = {
+  state: {
+    id: 'get_application_state',
+    method: 'get',
+    path: '/api/application',
+    summary: 'Deployments, replicas, plugins and load of the application',
+    tag: 'admin',
+    answers: answers('The state.', ApplicationState),
+    fails: [500],
+  },
+  load: {
+    id: 'get_load',
+    method: 'get',
+    path: '/api/application/load',
+    summary: 'The load of the last minutes',
+    tag: 'admin',
+    answers: answers('The samples, the oldest first.', z.object({ samples: z.array(LoadSample) })),
+    fails: [500],
+  },
+  watch: {
+    id: 'watch_application',
+    method: 'get',
+    path: '/api/application/events',
+    summary: 'The state of the application, again every two seconds, as server-sent events named `state`',
+    tag: 'admin',
+    answers: {
+      200: { description: 'The states.', schema: ApplicationState, type: 'text/event-stream' },
+    },
+    fails: [500],
+  },
+  alerts: {
+    id: 'list_alerts',
+    method: 'get',
+    path: '/api/alerts',
+    summary: 'The alerts of this host, and its rules',
+    tag: 'admin',
+    answers: answers('The alerts and the rules.', AlertsReport),
+    fails: [500],
+  },
+  logs: {
+    id: 'get_logs',
+    method: 'get',
+    path: '/api/logs',
+    summary: 'The latest log lines, the oldest first',
+    tag: 'admin',
+    query: z.object({
+      lines: z.int().min(1).max(2000).default(200),
+      ...LOG_FILTER,
+    }),
+    answers: answers('The lines.', z.object({ records: z.array(LogRecord) })),
+    fails: [404, 422, 500],
+  },
+  watchLogs: {
+    id: 'watch_logs',
+    method: 'get',
+    path: '/api/logs/events',
+    summary: 'The latest log lines, and new ones until the host ends, as server-sent events named `line`',
+    tag: 'admin',
+    query: z.object({
+      lines: z.int().min(0).max(2000).default(0).describe('Lines from before.'),
+      ...LOG_FILTER,
+    }),
+    answers: { 200: { description: 'The lines.', schema: LogRecord, type: 'text/event-stream' } },
+    fails: [404, 422, 500],
+  },
+  logLevels: {
+    id: 'get_log_levels',
+    method: 'get',
+    path: '/api/logs/levels',
+    summary: 'The lowest levels of log lines that are written',
+    tag: 'admin',
+    answers: answers('The levels.', LogLevels),
+    fails: [500],
+  },
+  setLogLevels: {
+    id: 'set_log_levels',
+    method: 'put',
+    path: '/api/logs/levels',
+    summary: 'Change levels of the log until the next start',
+    tag: 'admin',
+    body: LogLevelChange,
+    answers: answers('The levels from now on.', LogLevels),
+    fails: [500],
+  },
+  configuration: {
+    id: 'get_configuration',
+    method: 'get',
+    path: '/api/configuration',
+    summary: 'The configuration, and where each value comes from',
+    tag: 'admin',
+    answers: answers(
+      'All keys. Secrets are left out.',
+      z.object({
+        values: z.array(
+          z.object({
+            key: z.string().describe('Path in the file, with dots.'),
+            value: z.unknown(),
+            origin: z.string().describe('A file, `environment variable …`, a flag, `the program`, or `default`.'),
+          }),
+        ),
+      }),
+    ),
+    fails: [500],
+  },
+  deployments: {
+    id: 'list_deployments',
+    method: 'get',
+    path: '/api/deployments',
+    summary: 'The deployments with their methods',
+    tag: 'admin',
+    query: z.object({ deployment: z.string().max(200).optional().describe('Only this one.') }),
+    answers: answers('The deployments.', z.object({ deployments: z.array(DeploymentMethods) })),
+    fails: [404, 422, 500],
+  },
+  scale: {
+    id: 'scale_deployment',
+    method: 'put',
+    path: '/api/deployments/{deployment}/replicas',
+    summary: 'Set the number of replicas of a deployment',
+    tag: 'admin',
+    body: z.object({ replicas: z.int().min(0).max(1000) }),
+    answers: answers('The deployment has this number of replicas now.', Deployment),
+    fails: [400, 404, 409, 500, 503],
+  },
+  profileCpu: {
+    id: 'profile_cpu',
+    method: 'post',
+    path: '/api/profiles/cpu',
+    summary: 'A profile of the main thread of this host',
+    tag: 'admin',
+    query: z.object({ seconds: z.coerce.number().positive().max(MAX_PROFILE_S).default(5) }),
+    answers: aProfile('A `.cpuprofile` for Chrome’s DevTools, when the time is over.'),
+    fails: [409, 422, 500],
+  },
+  profileHeap: {
+    id: 'profile_heap',
+    method: 'post',
+    path: '/api/profiles/heap',
+    summary: 'What is in the memory of this host, if `api_service.admins_see_contents` is set',
+    tag: 'admin',
+    answers: aProfile('A `.heapsnapshot` for Chrome’s DevTools. It has requests and secrets.'),
+    fails: [403, 409, 500, 503],
+  },
+  loadDeployment: {
+    id: 'load_deployment',
+    method: 'post',
+    path: '/api/deployments/{deployment}/load',
+    summary: 'Start a deployment that was unloaded or has failed',
+    tag: 'admin',
+    answers: answers('Its replicas are ready.', Named),
+    fails: [404, 409, 500, 503],
+  },
+  unloadDeployment: {
+    id: 'unload_deployment',
+    method: 'post',
+    path: '/api/deployments/{deployment}/unload',
+    summary:
+      'End the replicas of a deployment when their calls have finished; later calls are refused until it is loaded',
+    tag: 'admin',
+    query: z.object({
+      grace_s: z
+        .number()
+        .min(0)
+        .max(86_400)
+        .optional()
+        .describe('Seconds in which calls may finish. Default and maximum: `graceful_shutdown_timeout_s`.'),
+    }),
+    answers: answers('Its replicas have ended.', Named),
+    fails: [404, 409, 422, 500, 503],
+  },
+  endpoints: {
+    id: 'list_endpoints',
+    method: 'get',
+    path: '/api/endpoints',
+    summary: 'Endpoints of the program and of plugins, with their requests since the start',
+    tag: 'admin',
+    answers: answers('The endpoints, and other routes that had requests.', EndpointReport),
+    fails: [500],
+  },
+  reloadPlugins: {
+    id: 'reload_plugins',
+    method: 'post',
+    path: '/api/plugins/reload',
+    summary: 'Load the newest version of one plugin, or of all',
+    tag: 'admin',
+    query: z.object({ name: z.string().max(200).optional().describe('Default: all plugins.') }),
+    answers: answers(
+      'What was done with each plugin.',
+      z.object({
+        plugins: z.array(
+          z.object({ name: z.string(), outcome: z.enum(['reloaded', 'failed', 'removed']), detail: z.string() }),
+        ),
+      }),
+    ),
+    fails: [404, 422, 500, 503],
+  },
+} as const satisfies Readonly<Record<string, RouteDefinition>>;

@@ -1,0 +1,53 @@
+import type { Context } from 'koa';
+import { errorLogFields } from '../../../base/core/errors.ts';
+import { traceFields } from '../../../base/core/request-context.ts';
+import { invoke, type ServedEndpoint } from '../../../endpoints/registry/index.ts';
+import { showsInside } from '../guards/caller.ts';
+import { HttpError, nothingAt } from '../response/error-body.ts';
+import type { HttpAppOptions } from '../options.ts';
+import { readBody } from '../request/request-body.ts';
+import { abortOnClose, noteStreamFailure, traceparentOf } from '../request/request-context.ts';
+import { workContextOf } from '../request/work-context.ts';
+import { JsonStream } from '../response/stream.ts';
+import { sendOutput } from '../response/whole-answer.ts';
+import { admitDeferred, deferRequest, isDeferred } from './tasks/deferral.ts';
+
+/** Runs an endpoint for a request, or stores the request as a task. */
+export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options: HttpAppOptions): Promise<void> {
+  const signal = abortOnClose(ctx);
+  const isForLater = isDeferred(ctx, found);
+  await found.admit?.({ defer: isForLater });
+  if (isForLater && options.tasks) await admitDeferred(ctx, options.tasks);
+  await using body = await readBody(ctx, options.limits, options.tempDir, options.artifactsDir);
+  // A newer version of the endpoint may have replaced this one while the body arrived. From here to the start of the
+  // run, nothing else can replace it.
+  const endpoint = options.registry.find(found.path);
+  if (!endpoint) throw nothingAt(found.path);
+  if (isDeferred(ctx, endpoint)) {
+    if (!options.tasks) throw new HttpError('RuntimeError', 'Task queue is not enabled.');
+    // It moves the files away before the body is disposed.
+    return await deferRequest(ctx, endpoint, options.tasks, body);
+  }
+  const stream = new JsonStream(ctx, { signal, keepAliveMs: options.limits.stream_keep_alive_s * 1000 });
+  try {
+    const output = await invoke(endpoint, body.input, {
+      ...workContextOf(ctx),
+      timeoutMs: options.limits.invocation_timeout_s * 1000,
+      signal,
+      files: body.files,
+      write: stream.write,
+    });
+    if (endpoint.streaming) return stream.end();
+    sendOutput(ctx, endpoint, output);
+  } catch (error) {
+    if (!stream.started) throw error;
+    noteStreamFailure(ctx, error, signal.aborted);
+    options.log.warn('stream failed', {
+      requestId: ctx.state['requestId'],
+      path: ctx.path,
+      ...traceFields(traceparentOf(ctx)),
+      ...errorLogFields(error),
+    });
+    stream.fail(error, showsInside(ctx, options.includeStacktrace));
+  }
+}

@@ -1,0 +1,72 @@
+import { RUN_FAILURES } from '../../openapi/index.ts';
+import { drained } from '../../../base/core/async/async-values.ts';
+import { answerChat, chatRun } from './chat-run.ts';
+import { audioOfMessages } from '../audio/audio-input.ts';
+import { CHAT_FIELDS, ChatRequest } from './chat-fields.ts';
+import { ChatChunks, ChatCompletionChunk } from './chat-chunks.ts';
+import { ChatCompletion } from './chat-answer.ts';
+import { filesOfMessages } from '../files/file-input.ts';
+import { piecesOf } from '../model-call.ts';
+import { allowedModels } from '../../http/guards/allowed-models.ts';
+import { type HostRouter, serveRoute } from '../../http/routes/serve-route.ts';
+import { hear } from '../audio/hear.ts';
+import { sendEvents } from '../http/event-stream.ts';
+import { readFiles } from '../files/read-files.ts';
+import { imageOpener } from '../images/image-input.ts';
+import { largeMedia } from '../http/large-parts.ts';
+import { type OpenAiHttpOptions, readJsonRequest, withinTime } from '../http/openai-request.ts';
+
+/** Adds `POST /v1/chat/completions`. */
+export function chatRoute(router: HostRouter, options: OpenAiHttpOptions): void {
+  const { openai, limits, log } = options;
+  const openImages = imageOpener(options);
+  serveRoute(
+    router,
+    {
+      id: 'create_chat_completion',
+      method: 'post',
+      path: '/v1/chat/completions',
+      summary: 'Answers a dialog, as in OpenAI’s API',
+      tag: 'openai',
+      body: ChatRequest,
+      idle: CHAT_FIELDS.idle,
+      answers: {
+        200: { description: 'The answer.', schema: ChatCompletion, events: ChatCompletionChunk },
+      },
+      fails: RUN_FAILURES,
+    },
+    async ({ ctx }) => {
+      const models = allowedModels(ctx, openai.models);
+      const given = await readJsonRequest(ctx, CHAT_FIELDS, options, largeMedia(models, options));
+      const { dialog, files } = filesOfMessages(given.messages);
+      const { dialog: messages, audio } = audioOfMessages(dialog);
+      const request = { ...given, messages };
+      await readFiles(ctx, files, options);
+      return withinTime(ctx, options, async (context) => {
+        const listen = (): Promise<void> =>
+          hear(ctx, { audio, check: () => chatRun(models, request) }, options, context);
+        if (request.stream !== true) {
+          await listen();
+          return answerChat(models, request, context, openImages);
+        }
+        const keepAliveMs = limits.stream_keep_alive_s * 1000;
+        await sendEvents(ctx, { signal: context.signal, keepAliveMs, log }, async (send) => {
+          await listen();
+          const { call, images, prefix, customNames, head } = chatRun(models, request);
+          await using _opened = await openImages(images, context);
+          const chunks = new ChatChunks({
+            head,
+            prefix,
+            customNames,
+            count: request.n ?? 1,
+            includeUsage: request.stream_options?.include_usage === true,
+          });
+          const values = piecesOf(models, call, 'chat_stream', context);
+          const details = await drained(values, (batch) => send(batch.flatMap((chunk) => chunks.of(chunk))));
+          await send(chunks.end(details));
+        });
+        return undefined;
+      });
+    },
+  );
+}

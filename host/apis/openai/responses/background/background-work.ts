@@ -1,0 +1,54 @@
+import * as z from 'zod';
+import type { ForCallers } from '../../../../base/core/request-context.ts';
+import { parseInput, type ServedEndpoint } from '../../../../endpoints/registry/index.ts';
+import { type ModelDirectory, onlyModels } from '../../../../inference/deployments/index.ts';
+import type { ResponseStore } from '../stored/response-store.ts';
+import type { Storage } from '../../../../data/storage/index.ts';
+import { BackgroundTask, FIRST_EVENTS } from './background-task.ts';
+import { ResponseAttempt } from './response-attempt.ts';
+
+export interface BackgroundWorkOptions {
+  readonly storage: Storage;
+  readonly models: ModelDirectory;
+  readonly responses: ForCallers<ResponseStore>;
+  /** Most bytes of the responses that a request continues. */
+  readonly maxDialogBytes: number;
+  /** Most bytes of responses that a user keeps; undefined is no limit. */
+  readonly maxStoredBytes: number | undefined;
+}
+
+/** The path of the tasks of responses. It is the host's own, so no endpoint can have it, and no route runs it. */
+const BACKGROUND_PATH = '/v1/responses';
+
+/** Returns the work of the tasks of responses. The output of a task is the id of its response. */
+export function backgroundWork(options: BackgroundWorkOptions): ServedEndpoint {
+  const { storage, models, responses, maxDialogBytes } = options;
+  return {
+    name: 'background_responses',
+    path: BACKGROUND_PATH,
+    summary: 'Makes a response in the background',
+    description: '',
+    inputSchema: z.toJSONSchema(BackgroundTask),
+    outputSchema: { type: 'object' },
+    streaming: false,
+    validate: (input) => parseInput(BackgroundTask, input),
+    run: async ({ input, userId, signal, deadlineAt, traceparent, meter }) => {
+      const { response_id: id, deployments } = input as BackgroundTask;
+      const traced = storage.inTrace(traceparent);
+      const run = await traced.write((repositories) =>
+        repositories.responseRunsOf(userId).begin(id, FIRST_EVENTS.length),
+      );
+      const store = responses.as({ userId, traceparent });
+      const [response, given] = run ? await Promise.all([store.find(id), store.findInput(id)]) : [];
+      if (run && response && given) {
+        const attempt = new ResponseAttempt({ ...options, storage: traced }, run, {
+          ...{ userId, response, input: given },
+          models: onlyModels(models, deployments && new Set(deployments)),
+          dialogs: { store, maxBytes: maxDialogBytes },
+        });
+        await attempt.run({ requestId: id, userId, traceparent, deadlineAt, signal, meter });
+      }
+      return JSON.stringify({ response_id: id });
+    },
+  };
+}

@@ -1,0 +1,167 @@
+import type { Readable } from 'node:stream';
+import { RepeatedWork } from '../../base/core/async/repeated-work.ts';
+import { type AanaError, fail } from '../../base/core/errors.ts';
+import { timeOrderedId } from '../../base/core/ids.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import type { Caller, ForCallers } from '../../base/core/request-context.ts';
+import type { UploadedFile } from '../../endpoints/registry/index.ts';
+import { type FilePage, type FileRecord, mayBeCommitted, type Storage, type TracedStorage } from '../storage/index.ts';
+import { FILE_ID, FileFolder } from './file-folder.ts';
+
+/** Named like the settings `openai.files.…`; times in seconds. */
+export interface StoredFilesConfig {
+  readonly retention: number;
+  readonly maximum_stored_bytes_per_user: number;
+}
+
+export interface StoredFilesOptions {
+  readonly storage: Storage;
+  /** The folder of the bytes. Hosts that share a database share it. */
+  readonly dir: string;
+  readonly config: StoredFilesConfig;
+  readonly log: Logger;
+}
+
+export interface NewFile {
+  readonly filename: string;
+  readonly purpose: string;
+  /** Seconds until nobody finds the file. Default: the setting; 0 is never. */
+  readonly expiresAfterS?: number | undefined;
+}
+
+/** Whose files a request works with, and the database at the request's place of its trace. */
+export interface Owner {
+  /** Null for all callers where the host requires no keys. */
+  readonly userId: string | null;
+  readonly storage: TracedStorage;
+}
+
+/** The stored files of a caller. Files of other users are not found. */
+export interface UserFiles {
+  /** Takes the bytes of an upload. Throws `StorageFull` when the user has no room for them. */
+  add(upload: UploadedFile, file: NewFile): Promise<FileRecord>;
+  /** Stores what the host itself writes for the user. Throws like `add`. */
+  create(chunks: AsyncIterable<string | Buffer>, file: NewFile): Promise<FileRecord>;
+  find(id: string): Promise<FileRecord | undefined>;
+  list(page: FilePage): Promise<readonly FileRecord[]>;
+  /** Throws `UploadedFileLost`. */
+  open(file: FileRecord): Promise<Readable>;
+  /** Returns whether the file existed. Throws `FileInUse` for the input of a batch that has not ended. */
+  delete(id: string): Promise<boolean>;
+}
+
+const SWEEP_EVERY_MS = 600_000;
+/** Most rows that one transaction removes, because other writers wait for it. */
+const BATCH = 500;
+
+/** Files that users keep: the bytes in a folder and the rows in the database. Bytes come first and go last. */
+export class StoredFiles implements ForCallers<UserFiles> {
+  readonly #options: StoredFilesOptions;
+  readonly #folder: FileFolder;
+  readonly #sweeper: RepeatedWork;
+
+  constructor(options: StoredFilesOptions) {
+    this.#options = options;
+    this.#folder = new FileFolder(options.dir);
+    this.#sweeper = new RepeatedWork({
+      everyMs: SWEEP_EVERY_MS,
+      work: (signal) => this.#sweep(signal),
+      onError: (error) => options.log.warn('expired files were not removed', { error }),
+    });
+  }
+
+  /** Begins to remove expired files. The first stored file does this, too. May be called twice. */
+  start(): void {
+    this.#sweeper.start();
+  }
+
+  /** May be called twice. */
+  stop(): Promise<void> {
+    return this.#sweeper.stop();
+  }
+
+  as({ userId, traceparent }: Caller): UserFiles {
+    const storage = this.#options.storage.inTrace(traceparent);
+    return {
+      add: (upload, file) => this.#add({ userId, storage }, upload, file),
+      create: async (chunks, file) => this.#insert({ userId, storage }, await this.write(chunks, file)),
+      find: async (id) =>
+        FILE_ID.test(id) ? storage.read((repositories) => repositories.filesOf(userId).read(id)) : undefined,
+      list: (page) => storage.read((repositories) => repositories.filesOf(userId).list(page)),
+      open: (file) => this.open(file),
+      delete: async (id) => {
+        if (!FILE_ID.test(id)) return false;
+        const [isDeleted, isThere] = await storage.write(async (repositories) => {
+          const files = repositories.filesOf(userId);
+          return [await files.delete(id), (await files.read(id)) !== undefined];
+        });
+        if (isDeleted) await this.#folder.remove(id);
+        else if (isThere) throw inUse(id);
+        return isDeleted;
+      },
+    };
+  }
+
+  /** Returns the bytes of a file, whoever has it. Throws `UploadedFileLost`. */
+  open(file: Pick<FileRecord, 'id' | 'bytes'>): Promise<Readable> {
+    return this.#folder.open(file);
+  }
+
+  /**
+   * Writes the bytes of a new file of a user. The caller stores the row of the returned record, together with other
+   * changes; without it the bytes are removed later.
+   */
+  async write(chunks: AsyncIterable<string | Buffer>, file: NewFile): Promise<FileRecord> {
+    const record = await this.#newRecord(file);
+    const written = await this.#folder.write(record.id, chunks);
+    this.start();
+    return { ...record, ...written };
+  }
+
+  /** Removes bytes that {@link write} has written and whose row is not stored. */
+  discard(id: string): Promise<void> {
+    return this.#folder.remove(id);
+  }
+
+  async #newRecord({ filename, purpose, expiresAfterS }: NewFile): Promise<Omit<FileRecord, 'bytes' | 'sha256'>> {
+    const { storage, config } = this.#options;
+    const now = await storage.now();
+    const lifeS = expiresAfterS ?? config.retention;
+    const expiresAt = lifeS === 0 ? null : now + lifeS * 1000;
+    return { id: `file-${timeOrderedId(now)}`, purpose, filename, created_at: now, expires_at: expiresAt };
+  }
+
+  async #add(owner: Owner, { path, bytes, artifact }: UploadedFile, file: NewFile): Promise<FileRecord> {
+    const record = { ...(await this.#newRecord(file)), bytes, sha256: artifact?.sha256 ?? '' };
+    return this.#insert(owner, record, () => this.#folder.keep(record.id, path));
+  }
+
+  /** Stores the row of a file, whose bytes `keep` brings into the folder unless they are there. */
+  async #insert({ userId, storage }: Owner, record: FileRecord, keep?: () => Promise<void>): Promise<FileRecord> {
+    const maxBytes = this.#options.config.maximum_stored_bytes_per_user || undefined;
+    try {
+      await keep?.();
+      await storage.write((repositories) => repositories.filesOf(userId).insert(record, maxBytes));
+    } catch (error) {
+      // After an unknown commit, the sweeper removes the bytes if the row does not exist.
+      if (!mayBeCommitted(error)) await this.#folder.remove(record.id);
+      throw error;
+    }
+    this.start();
+    return record;
+  }
+
+  async #sweep(signal: AbortSignal): Promise<void> {
+    const { storage } = this.#options;
+    for (let removed = BATCH; removed === BATCH && !signal.aborted;) {
+      const ids = await storage.write((repositories) => repositories.pruneFiles(repositories.connection.now(), BATCH));
+      for (const id of ids) await this.#folder.remove(id);
+      removed = ids.length;
+    }
+    await this.#folder.removeOrphans((id) => storage.read((repositories) => repositories.fileExists(id)));
+  }
+}
+
+function inUse(id: string): AanaError {
+  return fail('FileInUse', `the file ${id} is the input of a batch that has not ended; cancel it first`);
+}

@@ -1,0 +1,184 @@
+import { createHash } from 'node:crypto';
+import { access, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import { randomSuffix } from '../../../base/core/ids.ts';
+import type { Logger } from '../../../base/core/log/logger.ts';
+import { packageRoot } from '../../../base/core/package-root.ts';
+import { withFileLock } from '../../../setup/packages/file-lock.js';
+import { isComponentFile, type PluginManifest, pluginLoadError, readManifest } from '../set/manifest.ts';
+import { positionsPath, SourcePositions } from '../component/source-positions.ts';
+import { findBuildTools, toolVersions } from './build-tools.ts';
+import { type BuildLimits, containedBuild, defaultBuildLimits } from './contained-build.ts';
+import { guestWorld } from './guest-world.ts';
+import { PluginFiles } from './plugin-files.ts';
+
+export interface BuildOptions {
+  readonly log: Logger;
+  /** Folder below which the tools are kept if they have to be fetched. Default: `build/` of this package. */
+  readonly cacheDir?: string;
+  /** Whether to build even when no input has changed. */
+  readonly force?: boolean;
+  /** Path of the component. Default: the path in the manifest. */
+  readonly outDir?: string;
+  /** Limits of the build's process. */
+  readonly limits?: BuildLimits | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface BuildResult {
+  /** The component file. */
+  readonly component: string;
+  readonly rebuilt: boolean;
+}
+
+/** The inputs of a component. The stamp lies beside the component. */
+interface Stamp {
+  readonly toolchain: string;
+  /** Hash of the component. */
+  readonly component: string;
+  /** Hash of every bundled source file, by absolute path. */
+  readonly inputs: Readonly<Record<string, string>>;
+}
+
+/** The version of the build. It changes when the same sources give a different component. */
+const BUILDER = 'components have no comments';
+
+/** The contract between host and guests. */
+export const worldFile = join(packageRoot, 'wit', 'world.wit');
+
+/**
+ * Builds a plugin's component from its TypeScript entry: bundles it into one module and compiles the module with the
+ * WIT world. Does nothing when the component exists and neither sources, world nor tools have changed. Processes that
+ * build the same plugin at the same time wait for each other. A plugin without an entry file and an Extism plugin
+ * cannot be built here, so their component must exist. Throws `PluginLoadError`.
+ */
+export async function buildPlugin(dir: string, options: BuildOptions): Promise<BuildResult> {
+  const manifest = await readManifest(dir);
+  if (isComponentFile(dir)) return { component: manifest.component, rebuilt: false };
+  const component =
+    options.outDir === undefined ? manifest.component : join(options.outDir, basename(manifest.component));
+  const isOurs = manifest.runtime === 'component' && (await exists(manifest.entry));
+  if (!isOurs) {
+    if (await exists(component)) return { component, rebuilt: false };
+    if (manifest.runtime === 'extism')
+      throw pluginLoadError(
+        manifest.name,
+        `has no module ${component}: an Extism plugin is built with its own language's tools`,
+      );
+    throw pluginLoadError(
+      manifest.name,
+      `has neither a component (${component}) nor a source to build it from (${manifest.entry})`,
+    );
+  }
+  const world = guestWorld(await readFile(worldFile, 'utf8'), manifest.capabilities);
+  const toolchain = toolchainHash(world);
+  const isCurrent = async (): Promise<boolean> => options.force !== true && (await isUpToDate(component, toolchain));
+  if (await isCurrent()) return { component, rebuilt: false };
+  await mkdir(dirname(component), { recursive: true });
+  if (options.outDir === undefined && !(await new PluginFiles(dir).isOwn(dirname(component)))) {
+    throw pluginLoadError(
+      manifest.name,
+      `cannot be built: ${relative(manifest.dir, dirname(component))} leads out of its folder by a link`,
+    );
+  }
+  return withFileLock(
+    `${component}.lock`,
+    async () => {
+      if (await isCurrent()) return { component, rebuilt: false }; // another process has built it meanwhile
+      await build(manifest, component, { text: world, toolchain }, options);
+      return { component, rebuilt: true };
+    },
+    {
+      signal: options.signal,
+      onWait: () => options.log.info('plugin build waits for another process', { plugin: manifest.name }),
+    },
+  );
+}
+
+async function build(
+  manifest: PluginManifest,
+  component: string,
+  world: { readonly text: string; readonly toolchain: string },
+  options: BuildOptions,
+): Promise<void> {
+  const startedAt = performance.now();
+  const { log, cacheDir = join(packageRoot, 'build'), limits = defaultBuildLimits, signal } = options;
+  const tools = await findBuildTools({ cacheDir, log, signal }).catch((cause: unknown) => {
+    signal?.throwIfAborted();
+    throw pluginLoadError(manifest.name, `cannot be built: its tools are missing: ${messageOf(cause)}`, cause);
+  });
+  const made = await containedBuild({ manifest, world: world.text, tools }, `${component}.build`, limits, signal);
+  signal?.throwIfAborted();
+  const inputs = Object.fromEntries(
+    await Promise.all(made.files.map(async (file) => [file, sha256(await readFile(file))] as const)),
+  );
+  const stamp: Stamp = { toolchain: world.toolchain, component: sha256(made.component), inputs };
+  await rm(stampPath(component), { force: true }); // a stamp must never lie beside a different component
+  await writeAtomically(component, made.component);
+  await writeAtomically(positionsPath(component), new SourcePositions(made.map).toJson(stamp.component));
+  await writeAtomically(stampPath(component), `${JSON.stringify(stamp, undefined, 1)}\n`);
+  log.info('plugin built', {
+    plugin: manifest.name,
+    bytes: made.component.length,
+    ms: Math.round(performance.now() - startedAt),
+  });
+}
+
+async function isUpToDate(component: string, toolchain: string): Promise<boolean> {
+  const stamp = await readStamp(component);
+  if (
+    !stamp ||
+    stamp.toolchain !== toolchain ||
+    (await hashOf(component)) !== stamp.component ||
+    !(await exists(positionsPath(component)))
+  )
+    return false;
+  const current = await Promise.all(
+    Object.entries(stamp.inputs).map(async ([file, hash]) => (await hashOf(file)) === hash),
+  );
+  return current.every(Boolean);
+}
+
+async function readStamp(component: string): Promise<Stamp | undefined> {
+  try {
+    const { toolchain, component: hash, inputs } = JSON.parse(await readFile(stampPath(component), 'utf8'));
+    if (typeof toolchain !== 'string' || typeof hash !== 'string' || typeof inputs !== 'object') return undefined;
+    return { toolchain, component: hash, inputs };
+  } catch {
+    return undefined; // absent or unreadable, so the plugin is built
+  }
+}
+
+/** Returns the hash of the world and of the versions of the tools. */
+const toolchainHash = (world: string): string => sha256(`${BUILDER}\n${toolVersions().join('\n')}\n${world}`);
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const stampPath = (component: string): string => `${component}.stamp.json`;
+const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+/**
+ * Returns the hash of a regular file, or undefined. A stamp can come with a plugin and name any file, so devices and
+ * pipes are not read.
+ */
+async function hashOf(path: string): Promise<string | undefined> {
+  try {
+    return (await stat(path)).isFile() ? sha256(await readFile(path)) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function writeAtomically(path: string, data: string | Uint8Array): Promise<void> {
+  const temporary = `${path}.${randomSuffix()}`;
+  try {
+    await writeFile(temporary, data);
+    await rename(temporary, path);
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}

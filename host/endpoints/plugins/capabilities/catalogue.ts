@@ -1,0 +1,80 @@
+import { type WorldFunction, worldFunctions } from '../../../../wit/generated/world/functions.ts';
+
+/** What the host must know about a capability beside its functions. */
+interface CapabilityDefinition {
+  /** Whether its calls go to deployments, which a manifest names. */
+  readonly callsDeployments?: boolean;
+  /** Whether only the operator can grant it. Others are granted unless the operator configures something else. */
+  readonly isWithheld?: boolean;
+}
+
+/**
+ * The interfaces of the world that a plugin has only when it asks for them and the operator grants them, by name. This
+ * is the only list of them: manifests, grants, the check of imports, and the world of a build follow from it.
+ */
+const definitions = {
+  media: {},
+  deployments: { callsDeployments: true },
+  asr: { callsDeployments: true },
+  llm: { callsDeployments: true },
+  storage: {},
+  repositories: {},
+  'repositories-write': { isWithheld: true },
+  http: {},
+  remote: {},
+} satisfies { readonly [C in keyof typeof worldFunctions]?: CapabilityDefinition };
+
+export type Capability = keyof typeof definitions;
+
+export const capabilityNames = Object.keys(definitions) as readonly Capability[];
+export const capabilityDefinitions: Readonly<Record<Capability, CapabilityDefinition>> = definitions;
+
+/** Interfaces that every plugin has. */
+export const commonInterfaces: readonly string[] = Object.keys(worldFunctions).filter(
+  (name) => !Object.hasOwn(definitions, name),
+);
+
+/** A function of a capability that a guest reaches by name: alone, or as a member of the resource that it makes. */
+export interface EntryFunction {
+  readonly entryPoint: string;
+  readonly member?: string;
+}
+
+/** The functions of a capability that a guest reaches by name. Others need what these return. */
+export function entryFunctions(capability: Capability): readonly EntryFunction[] {
+  return worldFunctions[capability].flatMap(({ name }) => {
+    if (name.startsWith('[method]')) return [];
+    const [, resource, member] = /^\[static\]([^.]+)\.(.+)$/.exec(name) ?? [];
+    if (resource === undefined || member === undefined) return [{ entryPoint: camelCase(name) }];
+    return [{ entryPoint: camelCase(`-${resource}`), member: camelCase(member) }];
+  });
+}
+
+/** Names through which a guest reaches what a capability offers. */
+function entryPoints(capability: Capability): readonly string[] {
+  return [...new Set(entryFunctions(capability).map(({ entryPoint }) => entryPoint))];
+}
+
+/**
+ * Exports that stand for a capability in a guest that does not ask for it. `denied` is a function that throws the
+ * reason.
+ */
+export function deniedExports(capability: Capability): string {
+  const functions = entryFunctions(capability);
+  const exported = entryPoints(capability).map((name) => {
+    const members = functions.flatMap(({ entryPoint, member }) => (entryPoint === name && member ? [member] : []));
+    return members.length === 0
+      ? `export { denied as ${name} };`
+      : `export const ${name} = { ${members.map((member) => `${member}: denied`).join(', ')} };`;
+  });
+  return exported.join('\n');
+}
+
+/** The functions of an interface of the world that suspend a guest; undefined when there is no such interface. */
+export function suspendingFunctions(interfaceName: string): readonly string[] | undefined {
+  if (!Object.hasOwn(worldFunctions, interfaceName)) return undefined;
+  const functions: readonly WorldFunction[] = worldFunctions[interfaceName as keyof typeof worldFunctions];
+  return functions.filter(({ waits }) => waits).map(({ name }) => name);
+}
+
+const camelCase = (name: string): string => name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());

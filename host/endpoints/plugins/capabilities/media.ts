@@ -1,0 +1,40 @@
+import type { MediaCalls } from '../../../../wit/generated/world/media.ts';
+import { computingCost } from './scope/computing-cost.ts';
+import { mediaSource } from './scope/media-source.ts';
+import type { CallsOf } from './scope/scope.ts';
+
+/** Videos, their audio, and images. */
+export const mediaCalls: CallsOf<keyof MediaCalls> = {
+  async 'media.open'(scope, wanted) {
+    const { source, refusalOf } = mediaSource(wanted, scope.granted, scope.requestUrls);
+    scope.charge(computingCost.process);
+    const { files, signal, context } = scope;
+    const video = await scope.media().open(source, { files, signal, refusalOf, traceparent: context.traceparent });
+    return { handle: scope.keep({ kind: 'video', video }), info: video.info, metadata: video.info };
+  },
+  async 'media.extract-audio'(scope, handle, channels) {
+    const { video } = scope.get(handle, 'video');
+    const { signal, context } = scope;
+    const audio = await video.extractAudio(channels, { signal, traceparent: context.traceparent, early: true });
+    scope.charge(computingCost.audio(audio.duration));
+    return { handle: scope.keep({ kind: 'audio', audio }), duration: audio.duration };
+  },
+  async 'media.open-image'(scope, wanted) {
+    const { source, refusalOf } = mediaSource(wanted, scope.granted, scope.requestUrls);
+    scope.charge(computingCost.process);
+    const { files, signal, context } = scope;
+    const image = await scope.media().openImage(source, { files, signal, refusalOf, traceparent: context.traceparent });
+    return { handle: scope.keep({ kind: 'image', image }), info: image.info };
+  },
+  async 'media.decode'(scope, file) {
+    scope.charge(computingCost.process);
+    const { signal, context } = scope;
+    const image = await scope.media().decodeImage(file, { signal, traceparent: context.traceparent });
+    return { handle: scope.keep({ kind: 'image', image }), info: image.info };
+  },
+  async 'media.image-pixels'(scope, handle, width, height) {
+    const { image } = scope.get(handle, 'image');
+    scope.charge(computingCost.pixels(image.info.width * image.info.height + Math.max(0, width * height)));
+    return image.pixels({ width, height }, { signal: scope.signal, traceparent: scope.context.traceparent });
+  },
+};

@@ -1,0 +1,293 @@
+import { raceAbort } from '../../../../base/core/abort.ts';
+import { AanaError, cancelledError, fail } from '../../../../base/core/errors.ts';
+import { KeptPlaces } from '../../../../base/core/kept-places.ts';
+import type { RequestContext } from '../../../../base/core/request-context.ts';
+import type { Granted } from '../../rights/grants.ts';
+import type {
+  DeploymentCallOptions,
+  DeploymentPort,
+  MediaScopePort,
+  PluginPorts,
+  UploadedFile,
+  UserPorts,
+} from '../../ports.ts';
+import type { PluginTelemetry } from '../../invocation/plugin-telemetry.ts';
+import type { HostCall, HostReply, WitError } from '../../invocation/protocol.ts';
+import type { Capability } from '../catalogue.ts';
+import { ClientOutput } from './client-output.ts';
+import { HeldChars, heldCharsLimits } from './held-chars.ts';
+import { InvocationProgress } from './invocation-progress.ts';
+import { callHost } from '../index.ts';
+import type { RequestUrls } from './request-urls.ts';
+import type { CapabilityScope, Resource } from './scope.ts';
+import { fromWitError, toWitError } from './wit-error.ts';
+
+export interface InvocationScopeOptions {
+  readonly ports: PluginPorts;
+  /** The plugin's name. */
+  readonly plugin: string;
+  /** Facts about the request. Each call of a deployment carries them. */
+  readonly context: RequestContext;
+  readonly files: ReadonlyMap<string, UploadedFile>;
+  /** The URLs of the request that the invocation answers. A helper has the URLs of its parent. */
+  readonly requestUrls: RequestUrls;
+  readonly write: ((chunk: string) => Promise<void>) | undefined;
+  /** Called with the progress of the invocation. Default: the progress of deployments is not asked for. */
+  readonly onProgress?: ((fraction: number, text: string) => void) | undefined;
+  /** Called when a chunk could not be sent and the guest does not wait for it. */
+  readonly onOutputFailed?: (error: unknown) => void;
+  readonly granted: Granted;
+  /** Deployments that the invocation is expected to call. */
+  readonly expectedDeployments?: Iterable<string> | undefined;
+  /** Runs a helper of the same component. Absent in a helper. */
+  readonly startHelper:
+    | ((name: string, input: string, signal: AbortSignal, traceparent: string | undefined) => Promise<string>)
+    | undefined;
+  /** Receives reports about host calls. Default: no reports. */
+  readonly telemetry?: PluginTelemetry | undefined;
+  /** Counts characters that the host holds for all invocations of the plugin. */
+  readonly held?: HeldChars | undefined;
+}
+
+const over = { reason: cancelledError('the invocation has ended') };
+
+/**
+ * The host's side of one invocation. It owns the resources that the guest holds, applies limits, and turns errors into
+ * records. The files beside it answer the calls. Handles are numbers of this scope, so no other invocation can use
+ * them. Disposal releases everything.
+ */
+export class InvocationScope {
+  readonly #options: InvocationScopeOptions;
+  /** Created by the first call, because most invocations never call the host. */
+  #abort: AbortController | undefined;
+  readonly #resources = new Map<number, Resource>();
+  readonly #helpers = new Set<Promise<string>>();
+  #capabilityScope: CapabilityScope | undefined;
+  #media: MediaScopePort | undefined;
+  readonly #places: KeptPlaces;
+  #lastHandle = 0;
+  readonly #held: HeldChars;
+  #calls = 0;
+  #hostMs = 0;
+  #isTouched = false;
+  #ended: { readonly reason: unknown } | undefined;
+  #lastError: { readonly record: WitError; readonly thrown: AanaError } | undefined;
+
+  /** The output to the client. */
+  readonly output: ClientOutput;
+  /** Undefined when nobody asks for the progress. */
+  readonly progress: InvocationProgress | undefined;
+
+  constructor(options: InvocationScopeOptions) {
+    this.#options = options;
+    const { write, granted, onOutputFailed, onProgress, ports, context, expectedDeployments = [] } = options;
+    this.progress = onProgress && new InvocationProgress(onProgress);
+    this.#places = new KeptPlaces({
+      reserve: (name, by) => ports.deployments.reserve(name, by),
+      expected: expectedDeployments,
+      context,
+    });
+    this.#held = new HeldChars(heldCharsLimits(granted.limits).invocation, options.held);
+    this.output = new ClientOutput({
+      ...{ write, limitBytes: granted.limits.outputBytes },
+      onChunk: () => (this.#isTouched = true),
+      onSpent: (ms) => this.charge(ms),
+      onFailed: (error) => onOutputFailed?.(error),
+    });
+  }
+
+  /** Milliseconds that the host has computed for the guest: reading arguments, writing answers and log lines. */
+  get hostMs(): number {
+    return this.#hostMs;
+  }
+
+  /** Adds milliseconds to the computing time of the guest. */
+  charge(ms: number): void {
+    this.#hostMs += ms;
+  }
+
+  /** Whether the guest has called the host. An invocation that has not can run again without any visible effect. */
+  get isTouched(): boolean {
+    return this.#isTouched;
+  }
+
+  /** Deployments that the invocation has called. */
+  get calledDeployments(): ReadonlySet<string> {
+    return this.#places.called;
+  }
+
+  /** The error with which the invocation must end after too many calls; undefined while they are within the limit. */
+  get callsExceeded(): AanaError | undefined {
+    const limit = this.#options.granted.limits.hostCalls;
+    return this.#calls > limit
+      ? fail('TooManyHostCalls', `the invocation called the host more than ${limit} times`, {
+          data: { limit },
+        })
+      : undefined;
+  }
+
+  async answer(call: HostCall): Promise<HostReply> {
+    const { telemetry, context } = this.#options;
+    const work = telemetry?.call(call.operation, context.traceparent);
+    try {
+      this.#count(call);
+      const startedAt = performance.now();
+      // Reads the arguments before the first wait.
+      const doing = this.#do(call, work ? work.traceparent : context.traceparent);
+      this.charge(performance.now() - startedAt);
+      const value = await raceAbort(doing, this.#signal);
+      work?.end();
+      return { value };
+    } catch (thrown) {
+      work?.end({ error: thrown });
+      const record = toWitError(thrown);
+      if (thrown instanceof AanaError) this.#lastError = { record, thrown };
+      return { error: record };
+    }
+  }
+
+  /** Counts a call. Streamed values do not count, because their bytes are limited. */
+  #count({ operation }: HostCall): void {
+    this.#isTouched = true;
+    if (operation !== 'output.write') this.#calls++;
+    if (this.callsExceeded) throw this.callsExceeded;
+  }
+
+  /** Ends the host's work for the guest. Pending and later calls fail with `reason`. */
+  abort(reason: unknown): void {
+    this.#ended ??= { reason };
+    this.output.close(reason);
+    this.#abort?.abort(reason);
+  }
+
+  get #signal(): AbortSignal {
+    if (!this.#abort) {
+      this.#abort = new AbortController();
+      if (this.#ended) this.#abort.abort(this.#ended.reason);
+    }
+    return this.#abort.signal;
+  }
+
+  drop(handle: number): void {
+    const resource = this.#resources.get(handle);
+    this.#resources.delete(handle);
+    if (resource?.kind === 'stream') resource.stream.close();
+    if (resource?.kind === 'helper') resource.helper.cancel();
+  }
+
+  /**
+   * Returns the error for a record that the guest ended with. When the guest passes on an error of the host, this is
+   * the host's own error with its stack.
+   */
+  errorOf(record: WitError): AanaError {
+    const last = this.#lastError;
+    const isLast =
+      last &&
+      last.record.kind === record.kind &&
+      last.record.name === record.name &&
+      last.record.message === record.message &&
+      last.record.data === record.data;
+    return isLast ? last.thrown : fromWitError(record);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#ended ??= over;
+    this.output.close(over.reason);
+    this.#places[Symbol.dispose]();
+    if (!this.#abort) return; // the guest never called the host
+    this.#abort.abort(over.reason);
+    for (const handle of this.#resources.keys()) this.drop(handle);
+    await Promise.allSettled(this.#helpers); // helpers read files of this invocation
+    await this.#media?.[Symbol.asyncDispose]();
+  }
+
+  /** Answers a call. `traceparent` is the position of the call in the trace. */
+  async #do(call: HostCall, traceparent: string | undefined): Promise<unknown> {
+    this.#signal.throwIfAborted();
+    const capability = call.operation.slice(0, call.operation.indexOf('.'));
+    if (capability !== 'output' && !this.#options.granted.capabilities.has(capability as Capability)) {
+      throw fail('CapabilityDenied', `this plugin does not have the capability ${capability}`, {
+        data: { capability },
+      });
+    }
+    return callHost(this.#forCalls(traceparent), call);
+  }
+
+  #callOptions(context: RequestContext, signal: AbortSignal): DeploymentCallOptions {
+    return {
+      ...{ ...context, signal, places: this.#places },
+      ...(this.progress && { onProgress: this.#onCallProgress }),
+    };
+  }
+
+  /** Returns the scope for the capabilities. Calls at the same position in the trace share one object. */
+  #forCalls(traceparent: string | undefined): CapabilityScope {
+    if (this.#capabilityScope && this.#capabilityScope.context.traceparent === traceparent)
+      return this.#capabilityScope;
+    const { ports, plugin, granted, files, requestUrls, startHelper } = this.#options;
+    const { context: given } = this.#options;
+    const context = given.traceparent === traceparent ? given : { ...given, traceparent };
+    let userPorts: UserPorts | undefined;
+    this.#capabilityScope = {
+      ...{ plugin, granted, files, requestUrls, context, signal: this.#signal, http: ports.http },
+      get user() {
+        return (userPorts ??= ports.as({ userId: context.userId ?? null, traceparent }));
+      },
+      startHelper: startHelper && ((name, input, signal) => this.#track(startHelper(name, input, signal, traceparent))),
+      media: () => this.#openMedia(),
+      deployment: (name) => this.#deployment(name),
+      callOptions: () => this.#callOptions(context, this.#signal),
+      streamOptions: (signal) => this.#callOptions(given, signal),
+      held: this.#held,
+      charge: (ms) => this.charge(ms),
+      write: (chunk) => this.output.send(chunk),
+      keep: (resource) => this.#keep(resource),
+      get: (handle, kind) => this.#get(handle, kind),
+    };
+    return this.#capabilityScope;
+  }
+
+  readonly #onCallProgress: DeploymentCallOptions['onProgress'] = ({ stage, fraction }) => {
+    if (stage === 'running' && fraction !== undefined) this.progress?.onCall(fraction);
+  };
+
+  #openMedia(): MediaScopePort {
+    this.#places.keep();
+    this.#media ??= this.#options.ports.openMediaScope();
+    return this.#media;
+  }
+
+  #deployment(name: string): DeploymentPort {
+    const refusal = this.#options.granted.refusalOf(name);
+    if (refusal !== undefined)
+      throw fail('DeploymentDenied', `deployment ${name} cannot be called: ${refusal}`, {
+        data: { deployment: name },
+      });
+    return this.#options.ports.deployments.handle(name);
+  }
+
+  #track(helper: Promise<string>): Promise<string> {
+    this.#helpers.add(helper);
+    void helper.catch(() => {}).then(() => this.#helpers.delete(helper));
+    return helper;
+  }
+
+  #keep(resource: Resource): number {
+    const limit = this.#options.granted.limits.handles;
+    if (this.#resources.size >= limit)
+      throw fail(
+        'TooManyHandles',
+        `an invocation can hold ${limit} videos, audios, images, streams and helpers at a time`,
+        { data: { limit } },
+      );
+    const handle = ++this.#lastHandle;
+    this.#resources.set(handle, resource);
+    return handle;
+  }
+
+  #get<K extends Resource['kind']>(handle: number, kind: K): Resource & { kind: K } {
+    const resource = this.#resources.get(handle);
+    if (resource?.kind !== kind) throw fail('InvalidHandle', `there is no ${kind} with handle ${handle}`);
+    return resource as Resource & { kind: K };
+  }
+}

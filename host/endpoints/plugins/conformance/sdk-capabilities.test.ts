@@ -1,0 +1,271 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { silentLogger as log } from '../../../base/core/log/logger.ts';
+import { sqliteDatabases, sqliteModule } from '../../../data/storage/fixtures/databases.ts';
+import { Storage } from '../../../data/storage/index.ts';
+import { buildPlugin } from '../build/build-plugin.ts';
+import { FakePorts } from '../fixtures/fake-ports.ts';
+import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
+
+const source = `
+import { defineEndpoint, defineHelper, definePlugin, z } from 'aana-host/plugin';
+
+const square = defineHelper({ name: 'square', input: z.int(), output: z.int(), run: (n) => n * n });
+const made = { input: z.strictObject({ n: z.int().check(z.describe('A number.')) }), output: z.any() };
+let loads = 0;
+
+const all = defineEndpoint({
+  ...made, name: 'all', path: '/all', summary: 'All', uses: ['storage', 'http', 'remote'],
+  initialize: () => ({ loads: ++loads, table: [1, 2, 3] }),
+  run({ n }, ctx) {
+    const tasks = [n, n + 1].map((each) => ctx.startRemote(square, each));
+    const squares = tasks.map((task) => task.wait());
+    const before = ctx.storage.get('n');
+    ctx.storage.set('n', { n, text: 'é€😀' });
+    ctx.state.table.push(n);
+    const answer = ctx.fetch('https://a.example/x', { headers: { 'X-N': String(n) }, body: 'ü' });
+    ctx.progress(0.5, 'half');
+    const image = ctx.image.open({ url: 'https://a.example/a.png' });
+    return {
+      squares, before: before ?? null, after: ctx.storage.get('n'), keys: [...ctx.storage.keys()], state: ctx.state,
+      answer: [answer.status, answer.header('x-n'), answer.text()], width: image.width,
+      time: ctx.clock.now().getTime() > 1e12 && ctx.deadline > ctx.clock.now() && ctx.clock.monotonicMs() >= 0, aborted: ctx.signal.aborted,
+    };
+  },
+});
+const steps = defineEndpoint({
+  ...made, name: 'steps', path: '/steps', summary: 'Steps',
+  run({ n }, ctx) {
+    const call = (...fractions) => ctx.deployment('model').call('steps', { fractions });
+    const asked = [call(0, 0.5, 0.25, 1), call(0.5, 1)];
+    if (n === 0) return asked;
+    ctx.progress(0.25, 'first', { until: 0.75 });
+    call(0, 0.5, 1);
+    ctx.progress(0.75, 'second');
+    call(0.5, 1);
+    return asked;
+  },
+});
+const plain = defineEndpoint({ ...made, name: 'plain', path: '/plain', summary: 'Plain', run: (_, ctx) => [ctx.storage === undefined, ctx.fetch === undefined, ctx.runRemote === undefined] });
+export const endpoint = definePlugin([all, steps, plain], { helpers: [square] });
+`;
+
+interface Context {
+  dir: string;
+  host: PluginHost;
+  ports: FakePorts;
+}
+
+const databases = sqliteDatabases();
+const Sdk = suite<Context>('capabilities through the SDK');
+Sdk.after(() => databases.end());
+
+Sdk.before.each(async (context) => {
+  context.dir = await mkdtemp(join(tmpdir(), 'aana-sdk-'));
+  context.ports = new FakePorts();
+  context.host = new PluginHost({
+    ports: context.ports,
+    cacheDir: context.dir,
+    log,
+    grants: { sample: { capabilities: ['*'], hosts: ['*'] } },
+  });
+});
+Sdk.after.each(async ({ host, dir }) => {
+  await host.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+async function load({ dir, host }: Context, manifest: object, text = source): Promise<LoadedPlugin> {
+  await mkdir(join(dir, 'src'), { recursive: true });
+  await writeFile(join(dir, 'plugin.json'), JSON.stringify({ name: 'sample', version: '1.0.0', ...manifest }));
+  await writeFile(join(dir, 'src', 'index.ts'), text);
+  await buildPlugin(dir, { log });
+  return host.load(dir);
+}
+
+const run = async (
+  plugin: LoadedPlugin,
+  endpoint: string,
+  n: number,
+  onProgress?: (fraction: number, text: string) => void,
+): Promise<unknown> =>
+  JSON.parse(
+    await plugin.run({
+      endpoint,
+      input: JSON.stringify({ n }),
+      requestId: 'r',
+      deadlineMs: 60_000,
+      signal: new AbortController().signal,
+      files: new Map(),
+      ...(onProgress && { onProgress }),
+    }),
+  );
+
+Sdk('deployments move the progress of the run inside of its steps, and only for a caller who asks', async (context) => {
+  const plugin = await load(context, {
+    capabilities: ['media', 'deployments', 'storage', 'http', 'remote'],
+    deployments: ['model'],
+    hosts: ['a.example'],
+  });
+  const reports: [number, string][] = [];
+  const onProgress = (...report: [number, string]): void => void reports.push(report);
+  const called = [0.5, 1].map((fraction) => [fraction, '']);
+  assert.equal(await run(plugin, 'steps', 0, onProgress), [true, true]);
+  assert.equal(reports, called);
+  reports.length = 0;
+  assert.equal(await run(plugin, 'steps', 1, onProgress), [true, true]);
+  const steps = [
+    [0.25, 'first'],
+    [0.5, 'first'],
+    [0.75, 'first'],
+    [0.75, 'second'],
+  ];
+  assert.equal(reports, [...called, ...steps]);
+  assert.equal(await run(plugin, 'steps', 1), [false, false]);
+});
+
+Sdk('all of them work in the sandbox, and every run starts from what initialize made', async (context) => {
+  const plugin = await load(context, { capabilities: ['media', 'storage', 'http', 'remote'], hosts: ['a.example'] });
+  const shared = { keys: ['n'], width: 640, time: true, aborted: false };
+  const first = {
+    squares: [9, 16],
+    before: null,
+    after: { n: 3, text: 'é€😀' },
+    state: { loads: 1, table: [1, 2, 3, 3] },
+    answer: [201, '3', 'ü'],
+  };
+  assert.equal(await run(plugin, 'all', 3), { ...shared, ...first });
+  const second = {
+    squares: [25, 36],
+    before: first.after,
+    after: { n: 5, text: 'é€😀' },
+    state: { loads: 1, table: [1, 2, 3, 5] },
+    answer: [201, '5', 'ü'],
+  };
+  assert.equal(await run(plugin, 'all', 5), { ...shared, ...second });
+  assert.equal(await run(plugin, 'plain', 0), [true, true, true]);
+  assert.equal(
+    plugin.endpoints.map(({ name }) => name),
+    ['all', 'steps', 'plain'],
+  );
+});
+
+Sdk('repositories are gone through page by page, and read and written with one name', async (context) => {
+  await using storage = new Storage({ config: await databases.create(), log, sqliteModule });
+  context.ports.repositories = storage;
+  const text = `
+import { defineEndpoint, definePlugin, HostError, z } from 'aana-host/plugin';
+const made = { input: z.strictObject({ n: z.int() }), output: z.any(), summary: '' };
+const keep = defineEndpoint({
+  ...made, name: 'keep', path: '/keep', uses: ['repositories', 'repositories-write'],
+  run({ n }, { repositories: { media, videos, captions, transcripts } }) {
+    const { media_id } = videos.save({ title: 'Grüße', url: null });
+    const at = (timestamp) => ({ media_id, model: 'm', frame_id: timestamp, caption: 'c', timestamp });
+    captions.saveAll(Array.from({ length: n }, (_, each) => at(n - each)));
+    const one = captions.save({ model: 'm', frame_id: 0, caption: 'loose', timestamp: 0 });
+    const saved = transcripts.save({ media_id, model: 'w', transcript: 'Hi', segments: [{ text: 'Hi', words: [] }], language: 'en', language_confidence: 1 });
+    const { transcript, segments, ...info } = transcripts.read(saved.id);
+    const same = [captions.read(one.id), one, { ...info, transcript, segments }, saved, [...transcripts.listInfos(media_id)], [info], videos.getMetadata(media_id).title, 'Grüße'].map((each) => JSON.stringify(Object.entries(each).sort()));
+    const times = [...captions.list(media_id)].map(({ timestamp }) => timestamp);
+    const listed = [...videos.list()].some((video) => video.media_id === media_id);
+    media.delete(media_id);
+    let error;
+    try { transcripts.read(saved.id); } catch (thrown) { error = thrown instanceof HostError && [thrown.name, thrown.data.table]; }
+    return { same: same.every((each, at) => each === same[at ^ 1]), times: [times.length, times[0], times.at(-1)], listed, there: media.exists(media_id), error };
+  },
+});
+const look = defineEndpoint({ ...made, name: 'look', path: '/look', uses: ['repositories'], run: (_, { repositories }) => [repositories.media.exists('v'), 'save' in repositories.videos] });
+export const endpoint = definePlugin([keep, look]);`;
+  const plugin = await load(context, { capabilities: ['repositories', 'repositories-write'] }, text);
+  assert.equal(await run(plugin, 'keep', 450), {
+    same: true,
+    times: [450, 1, 450],
+    listed: true,
+    there: false,
+    error: ['NotFoundException', 'transcript'],
+  });
+  assert.equal(await run(plugin, 'look', 0), [false, false]);
+});
+
+Sdk('descriptions of fields reach the schema that the API documentation shows', async (context) => {
+  const plugin = await load(context, { capabilities: ['storage', 'http', 'remote'] });
+  const schema = plugin.endpoints[0]?.inputSchema as { readonly properties: object };
+  assert.match(JSON.stringify(schema.properties), /"description":"A number\."/);
+});
+
+Sdk('a plugin that does not ask for what its endpoint uses does not load, with a sentence', async (context) => {
+  const error = await load(context, { capabilities: ['storage'] }).then(
+    () => new Error('it loaded'),
+    (thrown: unknown) => thrown as Error,
+  );
+  assert.match(
+    error.message,
+    /the endpoint all uses the capability http, which the plugin does not ask for: add it to the capabilities in plugin\.json/,
+  );
+});
+
+Sdk('what is not asked for is not in the component', async (context) => {
+  const text = source
+    .replace("uses: ['storage', 'http', 'remote'],", '')
+    .replace(/run\(\{ n \}, ctx\)[\s\S]*?\n  \},\n\}\);/, 'run: () => 1 });');
+  await load(context, {}, text);
+  const { imports } = await context.host.inspect(context.dir);
+  assert.ok(imports.includes('aana:host/progress@0.1.0'));
+  for (const name of ['asr', 'llm', 'storage', 'repositories', 'repositories-write', 'http', 'remote'])
+    assert.not.ok(imports.includes(`aana:host/${name}@0.1.0`), name);
+});
+
+Sdk('imports of what is not asked for are functions that fail with a sentence', async (context) => {
+  const plugin = await load(
+    context,
+    {},
+    `
+import { transcribe } from 'aana:host/asr@0.1.0';
+import { fetch } from 'aana:host/http@0.1.0';
+import { chat, chatStream } from 'aana:host/llm@0.1.0';
+import { Image, Video } from 'aana:host/media@0.1.0';
+import { Task } from 'aana:host/remote@0.1.0';
+import { listVideos } from 'aana:host/repositories@0.1.0';
+import { saveCaptions } from 'aana:host/repositories-write@0.1.0';
+import { delete as remove, get } from 'aana:host/storage@0.1.0';
+const nameOf = (call) => { try { call(); } catch ({ kind, name, message, data }) { return [kind, name, message.includes(JSON.parse(data).capability)].join(' '); } };
+export const endpoint = {
+  describe: () => [{ name: 'all', path: '/all', summary: '', description: '', inputSchema: '{}', outputSchema: '{}', streaming: false }],
+  run: () => JSON.stringify([transcribe, fetch, chat, chatStream, Image.open, Video.open, Task.start, listVideos, saveCaptions, remove, get].map(nameOf)),
+};`,
+  );
+  assert.equal(await run(plugin, 'all', 0), Array(11).fill('denied CapabilityDenied true'));
+});
+
+const refused = [
+  {
+    what: 'a capability that there is not',
+    manifest: { capabilities: ['files'] },
+    message:
+      /capabilities\.0: must be one of media, deployments, asr, llm, storage, repositories, repositories-write, http, remote; /,
+  },
+  {
+    what: 'hosts without the capability',
+    manifest: { hosts: ['a.example'] },
+    message: /hosts: are named, but neither "http" nor "media" is among the capabilities/,
+  },
+  {
+    what: 'a host that is a URL',
+    manifest: { capabilities: ['http'], hosts: ['https://a.example'] },
+    message: /hosts\.0: must be a host such as/,
+  },
+];
+for (const { what, manifest, message } of refused) {
+  Sdk(`refuses ${what}`, async (context) => {
+    const error = await load(context, manifest).then(
+      () => new Error('it loaded'),
+      (thrown: unknown) => thrown as Error,
+    );
+    assert.match(error.message, message);
+  });
+}
+
+Sdk.run();

@@ -1,0 +1,56 @@
+// The fakes for plugins' tests list entries in the order of the real stores.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { silentLogger } from '../../../base/core/log/logger.ts';
+import { defineEndpoint, definePlugin, z } from '../../sdk/node.ts';
+import { runEndpoint } from '../../sdk/testing/testing.ts';
+import { sqliteDatabases, sqliteModule } from '../../../data/storage/fixtures/databases.ts';
+import { PluginStorage, Storage } from '../../../data/storage/index.ts';
+
+const Fakes = suite('fakes of the SDK');
+
+Fakes('storage and repositories give keys and ids in the order of the real ones: that of their bytes', async () => {
+  const names = ['', '😀', '\u{10ffff}', '\uffff', '\ue000', 'ﬀ', 'é', 'z', 'Z', 'a', 'aa', 'a\u0001'].map(
+    (name) => `k${name}`,
+  );
+  const databases = sqliteDatabases();
+  const real = new Storage({ config: await databases.create(), log: silentLogger, sqliteModule });
+  const store = new PluginStorage(real);
+  for (const name of names) await store.set('p', name, Uint8Array.of(48));
+  for (const name of names) await real.write(({ videos }) => videos.save({ media_id: name }));
+  const stored = await store.list('p', { prefix: '', limit: 100 });
+  const kept = (await real.read(({ videos }) => videos.list({ limit: 100 }))).map(({ media_id: id }) => id);
+  const laterThanFace = await store.list('p', { prefix: '', after: 'k😀', limit: 100 });
+  await real.close();
+  await databases.end();
+
+  const plugin = definePlugin([
+    defineEndpoint({
+      ...{ name: 'list', path: '/list', summary: 'Lists', input: z.strictObject({}), output: z.any() },
+      uses: ['storage', 'repositories', 'repositories-write'],
+      run(_, { storage, repositories: { videos } }) {
+        for (const name of names) storage.set(name, 0);
+        for (const name of names) videos.save({ media_id: name });
+        return {
+          keys: [...storage.keys('')],
+          ids: [...videos.list()].map(({ media_id: id }) => id),
+          later: [...storage.keys('')].slice(-laterThanFace.length),
+          after: [...videos.list('k😀')].map(({ media_id: id }) => id),
+        };
+      },
+    }),
+  ]);
+  assert.equal(
+    stored,
+    [...names].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))),
+  );
+  assert.equal(kept, stored);
+  assert.equal(runEndpoint(plugin, 'list', {}).output, {
+    keys: stored,
+    ids: stored,
+    later: laterThanFace,
+    after: laterThanFace,
+  });
+});
+
+Fakes.run();

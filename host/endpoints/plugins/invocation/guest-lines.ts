@@ -1,0 +1,52 @@
+import type { Logger, LogLevel } from '../../../base/core/log/logger.ts';
+import type { AcceptedInvocation } from './accepted-invocation.ts';
+import { guestFields } from './invocation-errors.ts';
+import { PacedLog } from './paced-log.ts';
+
+export interface GuestLinesOptions {
+  /** The log for lines outside of invocations. */
+  readonly log: Logger;
+  /** Returns a text of the guest with positions in the plugin's sources instead of its bundle. */
+  inSources(text: string): string;
+  /** Called when a line cannot be written. */
+  onFault(id: number | undefined, error: unknown): void;
+}
+
+/** Writes log lines and progress of a plugin's guests, for a few milliseconds in each turn of the event loop. */
+export class GuestLines {
+  readonly #options: GuestLinesOptions;
+  readonly #paced: PacedLog;
+
+  constructor(options: GuestLinesOptions) {
+    this.#options = options;
+    this.#paced = new PacedLog((lines) => options.log.warn('lines of the plugin were dropped', { lines }));
+  }
+
+  /** Adds a line. The time for writing it is charged to the guest, also after the guest has ended. */
+  add(invocation: AcceptedInvocation | undefined, level: LogLevel, message: string, fields: string): void {
+    const { log, inSources, onFault } = this.#options;
+    this.#paced.add(invocation?.id, message.length + fields.length, () => {
+      const startedAt = performance.now();
+      try {
+        (invocation?.log ?? log)[level](inSources(message), guestFields(inSources(fields)));
+      } catch (error) {
+        onFault(invocation?.id, error);
+      }
+      invocation?.scope.charge(performance.now() - startedAt);
+    });
+  }
+
+  addProgress({ id, log, request: { endpoint } }: AcceptedInvocation, fraction: number, text: string): void {
+    this.#paced.add(id, text.length, () => log.info('progress', { endpoint, fraction, text }));
+  }
+
+  /** Writes the waiting lines of an invocation that ends, as far as they fit into one turn. */
+  end(id: number): void {
+    this.#paced.end(id);
+  }
+
+  /** Writes all waiting lines. */
+  flush(): void {
+    this.#paced.flush();
+  }
+}

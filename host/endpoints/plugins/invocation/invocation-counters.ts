@@ -1,0 +1,34 @@
+import { toErrorRecord } from '../../../base/core/errors.ts';
+import type { Result } from './invocation.ts';
+
+/** Counts of a plugin's invocations. */
+export interface InvocationCounters {
+  readonly running: number;
+  readonly queued: number;
+  readonly done: number;
+  /** Failures by kind of the error. */
+  readonly failed: Readonly<Record<string, number>>;
+  /** Milliseconds that guests have computed. */
+  readonly cpuMs: number;
+}
+
+/** Counts invocations that have ended. */
+export class EndedInvocations {
+  #done = 0;
+  #cpuMs = 0;
+  readonly #failed: Record<string, number> = {};
+
+  add(result: Result, cpuMs: number): void {
+    this.#cpuMs += cpuMs;
+    if ('json' in result) {
+      this.#done++;
+      return;
+    }
+    const { kind } = toErrorRecord(result.error);
+    this.#failed[kind] = (this.#failed[kind] ?? 0) + 1;
+  }
+
+  counters(): Pick<InvocationCounters, 'done' | 'failed' | 'cpuMs'> {
+    return { done: this.#done, failed: { ...this.#failed }, cpuMs: this.#cpuMs };
+  }
+}

@@ -1,0 +1,24 @@
+import type { RequestContext } from '../../../base/core/request-context.ts';
+import type { RequestUrls } from '../capabilities/scope/request-urls.ts';
+import type { UploadedFile } from '../ports.ts';
+
+/** A request to run an endpoint. */
+export interface PluginInvocation extends RequestContext {
+  readonly endpoint: string;
+  /** JSON object that matches the endpoint's input schema. */
+  readonly input: string;
+  readonly requestId: string;
+  /** Milliseconds from now in which it must end, including the wait for its turn. */
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal;
+  readonly files: ReadonlyMap<string, UploadedFile>;
+  /** The URLs of the request. Present for a helper, whose `input` does not come from a client. */
+  readonly requestUrls?: RequestUrls | undefined;
+  /** Sends one streamed value. Resolves when the client has room for more. Rejects when the client has gone. */
+  write?(chunk: string): Promise<void>;
+  /** Called with the progress: a fraction from 0 to 1, and a text. */
+  onProgress?(fraction: number, text: string): void;
+}
+
+/** The result of an invocation. */
+export type Result = { readonly json: string } | { readonly error: unknown };

@@ -1,0 +1,240 @@
+import type { KeptPlace, KeptPlaces } from '../../base/core/kept-places.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import type { ForCallers, RequestContext } from '../../base/core/request-context.ts';
+import type { Telemetry } from '../../base/core/telemetry.ts';
+import type { AudioReference } from '../../base/schemas/asr.ts';
+import type { GrowingAudio } from '../../base/schemas/growing-audio.ts';
+import type { ImageReference } from '../../base/schemas/image.ts';
+
+/** What plugins need from the rest of the host. */
+export interface PluginPorts extends ForCallers<UserPorts> {
+  readonly deployments: {
+    handle(name: string): DeploymentPort;
+    /** Keeps a place for a later call. Throws the error with which the call would be refused. */
+    reserve(name: string, context: RequestContext): KeptPlace;
+  };
+  openMediaScope(): MediaScopePort;
+  readonly http: HttpPort;
+  readonly log: Logger;
+  /** Receives reports about invocations and their host calls. Default: no reports. */
+  readonly telemetry?: Telemetry | undefined;
+}
+
+/** Data that the host stores for one user. */
+export interface UserPorts {
+  readonly storage: StoragePort;
+  readonly repositories: RepositoriesPort;
+}
+
+/** Values by key. Each plugin has a namespace. Throws `StorageFull`, `InvalidKey` or `ValueTooLarge`. */
+export interface StoragePort {
+  get(namespace: string, key: string): Promise<Uint8Array | undefined>;
+  set(namespace: string, key: string, value: Uint8Array): Promise<void>;
+  /** Returns whether the key existed. */
+  delete(namespace: string, key: string): Promise<boolean>;
+  /** Returns keys in the order of their bytes. */
+  list(namespace: string, options: { prefix: string; after?: string | undefined; limit: number }): Promise<string[]>;
+}
+
+/** The stored media of the application. Each call runs `work` in one transaction. Only `write` may change rows. */
+export interface RepositoriesPort {
+  read<T>(work: (repositories: MediaRepositories) => Promise<T>): Promise<T>;
+  write<T>(work: (repositories: MediaRepositories) => Promise<T>): Promise<T>;
+}
+
+/** The methods throw `NotFoundException`, `MediaIdAlreadyExistsException` and `ValidationError`. */
+export interface MediaRepositories {
+  readonly media: {
+    exists(id: string): Promise<boolean>;
+    create(id: string, mediaType: string): Promise<void>;
+    delete(id: string): Promise<void>;
+  };
+  readonly videos: {
+    getMetadata(mediaId: string): Promise<VideoRow>;
+    list(page: PageOf<string>): Promise<VideoRow[]>;
+    save(video: NewVideoRow): Promise<{ readonly media_id: string }>;
+  };
+  readonly captions: {
+    read(id: number): Promise<CaptionRow>;
+    list(mediaId: string, page: PageOf<Pick<CaptionRow, 'timestamp' | 'id'>>): Promise<CaptionRow[]>;
+    saveAll(captions: readonly NewCaptionRow[]): Promise<CaptionRow[]>;
+    delete(id: number): Promise<void>;
+  };
+  readonly transcripts: {
+    read(id: number): Promise<TranscriptRow>;
+    listInfos(mediaId: string, page: PageOf<number>): Promise<TranscriptInfoRow[]>;
+    save(transcript: NewTranscriptRow): Promise<TranscriptRow>;
+    delete(id: number): Promise<void>;
+  };
+}
+
+/** The first `limit` entries after `after`. */
+export interface PageOf<After> {
+  readonly after?: After | undefined;
+  readonly limit: number;
+}
+
+export interface VideoRow {
+  readonly media_id: string;
+  readonly path: string | null;
+  readonly url: string | null;
+  readonly title: string | null;
+  readonly description: string | null;
+}
+export type NewVideoRow = Omit<VideoRow, 'media_id'> & { readonly media_id?: string | undefined };
+
+export interface CaptionRow {
+  readonly id: number;
+  readonly media_id: string | null;
+  readonly model: string;
+  readonly frame_id: number;
+  readonly caption: string;
+  /** Seconds. */
+  readonly timestamp: number;
+  readonly caption_type: string;
+}
+export type NewCaptionRow = Omit<CaptionRow, 'id'>;
+
+export interface TranscriptInfoRow {
+  readonly id: number;
+  readonly media_id: string | null;
+  readonly model: string;
+  readonly language: string;
+  readonly language_confidence: number;
+  readonly transcript_type: string;
+}
+export interface TranscriptRow extends TranscriptInfoRow {
+  readonly transcript: string;
+  readonly segments: readonly unknown[];
+}
+export type NewTranscriptRow = Omit<TranscriptRow, 'id'>;
+
+/** Requests to other servers, without private addresses, and with limits of time, size and redirects. */
+export interface HttpPort {
+  /** Sends a request. `refusalOf` returns the reason to refuse a URL. It is called for each redirect as well. */
+  fetch(
+    request: HttpRequest,
+    options: {
+      refusalOf: (url: URL) => string | undefined;
+      signal: AbortSignal;
+      /** The position in a distributed trace, which only servers get that the operator allows. */
+      traceparent?: string | undefined;
+    },
+  ): Promise<HttpResponse>;
+}
+
+export interface HttpRequest {
+  readonly method: 'get' | 'post';
+  readonly url: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body?: Uint8Array | undefined;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  /** After redirects. */
+  readonly url: string;
+  /** Names in lower case. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: Uint8Array;
+}
+
+export interface DeploymentCallOptions extends RequestContext {
+  readonly signal: AbortSignal;
+  /** Places that the invocation has reserved. The call uses the place at its deployment. */
+  readonly places?: KeptPlaces | undefined;
+  /** Called with the progress of the call: while it waits for a model (`loading`), and then its own (`running`). */
+  readonly onProgress?:
+    | ((progress: { readonly stage: 'loading' | 'running'; readonly fraction: number | undefined }) => void)
+    | undefined;
+}
+
+/** A deployed model, as invocations use it. */
+export interface DeploymentPort {
+  call(method: string, args: Record<string, unknown>, options: DeploymentCallOptions): Promise<unknown>;
+  /** Yields batches. A batch has all values since the previous batch. */
+  stream(
+    method: string,
+    args: Record<string, unknown>,
+    options: DeploymentCallOptions,
+  ): AsyncIterable<readonly unknown[], unknown>;
+}
+
+/** The media of one invocation. Disposal removes the files. */
+export interface MediaScopePort {
+  open(source: MediaSource, options: OpenMediaOptions): Promise<VideoPort>;
+  openImage(source: MediaSource, options: OpenMediaOptions): Promise<ImagePort>;
+  /** Opens an image whose file the caller has. All such files of a scope together have a limit. */
+  decodeImage(file: Uint8Array, options: WorkOptions): Promise<ImagePort>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface WorkOptions {
+  readonly signal: AbortSignal;
+  /** The position in a distributed trace. */
+  readonly traceparent?: string | undefined;
+}
+
+export interface OpenMediaOptions extends WorkOptions {
+  readonly files: ReadonlyMap<string, UploadedFile>;
+  /**
+   * Returns the reason to refuse a URL. It is called for each redirect as well. Without it only the operator's rules
+   * apply.
+   */
+  readonly refusalOf?: ((url: URL) => string | undefined) | undefined;
+}
+
+/** Exactly one of `path`, `url` and `content`. */
+export interface MediaSource {
+  readonly path?: string;
+  readonly url?: string;
+  /** Field name of an uploaded part. */
+  readonly content?: string;
+  readonly media_id?: string;
+}
+
+export interface VideoInfo {
+  /** Seconds. */
+  readonly duration?: number | undefined;
+  readonly hasAudio: boolean;
+  readonly hasVideo: boolean;
+  /** From the page of the video. */
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+}
+
+export interface VideoPort {
+  readonly info: VideoInfo;
+  /** With `early` it does not wait for the end of decoding that takes a while. */
+  extractAudio(channels: 'mix' | 'separate', options: WorkOptions & { readonly early: true }): Promise<AudioPort>;
+}
+
+export interface ImageInfo {
+  /** Pixels. */
+  readonly width: number;
+  readonly height: number;
+  /** The encoding of the file: `png`, `mjpeg` … */
+  readonly format: string;
+}
+
+export interface ImagePort {
+  readonly info: ImageInfo;
+  /** Returns the red, green and blue value of each pixel at this size. */
+  pixels(size: { readonly width: number; readonly height: number }, options: WorkOptions): Promise<Uint8Array>;
+  /** Returns the image as an argument of `chat`, scaled down if it is very large. */
+  forModel(options: WorkOptions): Promise<ImageReference>;
+}
+
+export interface AudioPort {
+  /** Seconds. While the audio is being decoded, it is what the media says. */
+  readonly duration: number;
+  readonly reference: AudioReference | GrowingAudio;
+}
+
+/** A file part of a request. The host stores the file. */
+export interface UploadedFile {
+  readonly path: string;
+  readonly filename?: string | undefined;
+  readonly mimeType?: string | undefined;
+  readonly bytes: number;
+}

@@ -1,0 +1,334 @@
+import { basename, resolve } from 'node:path';
+import { fail } from '../../../base/core/errors.ts';
+import type { Logger } from '../../../base/core/log/logger.ts';
+import { buildPlugin } from '../build/build-plugin.ts';
+import type { BuildLimits } from '../build/contained-build.ts';
+import { findPluginFolders } from './find-plugin-folders.ts';
+import { type PluginManifest, readManifest } from './manifest.ts';
+import { requireOwnName } from './own-name.ts';
+import type { LoadedPlugin, PluginHost } from './plugin-host.ts';
+import type { InvocationCounters } from '../invocation/invocation-counters.ts';
+import type { PluginState, ReloadOutcome } from './plugin-state.ts';
+import { PluginWatch } from './watch-plugins.ts';
+
+/** The registry of endpoints, as the set uses it. Each call takes effect completely or not at all. */
+export interface EndpointsPort {
+  /**
+   * Replaces the endpoints of `previous` by the endpoints of a plugin: all of them, or the chosen ones. Throws when one
+   * of them cannot be served.
+   */
+  replacePlugin(
+    previous: string | undefined,
+    plugin: LoadedPlugin,
+    origin: { readonly source: string; readonly isWhole: boolean },
+  ): void;
+  removePlugin(name: string): void;
+}
+
+export interface PluginSetOptions {
+  readonly host: PluginHost;
+  readonly endpoints: EndpointsPort;
+  readonly log: Logger;
+  /** Folder for the tools of builds. */
+  readonly cacheDir: string;
+  /** Limits of builds. */
+  readonly buildLimits?: BuildLimits | undefined;
+  /** Prepares the parts of the host that a plugin needs, before the plugin is loaded. */
+  prepare?(manifest: PluginManifest, signal: AbortSignal): Promise<unknown>;
+  /** Ends running loads and reloads, and watching. */
+  readonly signal: AbortSignal;
+}
+
+interface Entry {
+  readonly source: string;
+  current: LoadedPlugin | undefined;
+  /** The manifest of `current`. */
+  manifest: string;
+  error: string | undefined;
+  readonly draining: Set<LoadedPlugin>;
+  /** Counters of versions that have drained. */
+  past: InvocationCounters;
+}
+
+const none: InvocationCounters = { running: 0, queued: 0, done: 0, failed: {}, cpuMs: 0 };
+
+/**
+ * The plugins of a server. A new version is built and loaded beside the one that serves. Its endpoints then replace the
+ * old ones in one step, and the old version ends after its last request. When the new version cannot be loaded, the old
+ * one continues to serve.
+ */
+export class PluginSet {
+  readonly #options: PluginSetOptions;
+  readonly #paths = new Set<string>();
+  /** Sources of which only some endpoints are served. */
+  readonly #chosen = new Set<string>();
+  readonly #entries = new Map<string, Entry>();
+  readonly #watch: PluginWatch;
+  #isWatching = false;
+  /** Runs one load or reload at a time. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: PluginSetOptions) {
+    this.#options = options;
+    this.#watch = new PluginWatch((source) => this.#onChange(source), options.log);
+    options.signal.addEventListener('abort', () => this.#watch.close(), { once: true });
+  }
+
+  /** Adds the plugins at `path` to the set. Throws when there is none. */
+  register(path: string): void {
+    findPluginFolders(path);
+    this.#paths.add(resolve(path));
+  }
+
+  /**
+   * Adds the plugin at `path` to the set, of which only chosen endpoints are served. Returns its source. Throws unless
+   * there is exactly one plugin.
+   */
+  choose(path: string): string {
+    const [source, ...others] = findPluginFolders(path);
+    if (source === undefined || others.length > 0)
+      throw fail('PluginNotFound', `${resolve(path)} holds several plugins: name the folder of one`);
+    this.#chosen.add(source);
+    return source;
+  }
+
+  /** Undoes `choose`. A plugin that is not in the set otherwise ends after its last request. */
+  release(source: string): void {
+    this.#chosen.delete(source);
+    void this.#inTurn(async () => {
+      const entry = this.#entries.get(source);
+      if (entry && !this.sources().includes(source)) this.#drop(entry);
+    });
+  }
+
+  /** The registered paths, which are absolute. */
+  paths(): string[] {
+    return [...this.#paths];
+  }
+
+  /** Returns the folders and component files that exist at the registered paths now. */
+  sources(): string[] {
+    return [...new Set([...this.#whole(), ...[...this.#chosen].flatMap(foundAt)])];
+  }
+
+  /** Builds and loads a plugin. Rejects with the reason. The plugin then stays in the set and can be reloaded. */
+  load(source: string, signal = this.#options.signal): Promise<void> {
+    return this.#inTurn(() => this.#bring(this.#entryOf(source), false, signal).then(() => {}));
+  }
+
+  /**
+   * Loads the newest version of one plugin, or of all plugins. A plugin that cannot be loaded serves on as before, and
+   * the outcome says so. Rejects with `PluginNotFound` when no plugin has the name.
+   */
+  reload(name?: string): Promise<readonly ReloadOutcome[]> {
+    return this.#inTurn(async () => {
+      const named = [...this.#entries.values()].filter((entry) => this.#nameOf(entry) === name);
+      if (name !== undefined && named.length === 0) {
+        throw fail(
+          'PluginNotFound',
+          `there is no plugin ${name}; there are: ${
+            this.list()
+              .map((plugin) => plugin.name)
+              .join(', ') || 'none'
+          }`,
+        );
+      }
+      if (name !== undefined) return this.#reloadEach(named, false);
+      const sources = this.sources();
+      const gone = [...this.#entries.values()]
+        .filter((entry) => !sources.includes(entry.source))
+        .map((entry) => this.#drop(entry));
+      const outcomes = await this.#reloadEach(
+        sources.map((source) => this.#entryOf(source)),
+        false,
+      );
+      if (this.#isWatching) this.#watch.follow(sources);
+      return [...gone, ...outcomes];
+    });
+  }
+
+  /** Starts to build and reload plugins when their files change. */
+  watch(): void {
+    this.#options.signal.throwIfAborted();
+    this.#isWatching = true;
+    this.#watch.follow([...this.#entries.keys()]);
+  }
+
+  list(): PluginState[] {
+    return [...this.#entries.values()].map((entry) => {
+      const { current, error = null, source } = entry;
+      const counters = [...(current ? [current] : []), ...entry.draining]
+        .map((plugin) => plugin.counters())
+        .reduce(sum, entry.past);
+      return {
+        name: this.#nameOf(entry),
+        state: current ? 'running' : 'failed',
+        error,
+        source,
+        version: current?.version ?? null,
+        digest: current?.digest ?? null,
+        endpoints: current?.endpoints.map(({ path }) => path) ?? [],
+        limits: current?.limits ?? null,
+        counters: {
+          running: counters.running,
+          queued: counters.queued,
+          done: counters.done,
+          failed: { ...counters.failed },
+          cpu_ms: Math.round(counters.cpuMs),
+        },
+        draining: entry.draining.size,
+        memory_bytes: current?.memoryBytes ?? null,
+        rights: current?.rights ?? null,
+      };
+    });
+  }
+
+  async #reloadEach(entries: readonly Entry[], onlyChanged: boolean): Promise<ReloadOutcome[]> {
+    const outcomes: ReloadOutcome[] = [];
+    for (const entry of entries) {
+      try {
+        if (!(await this.#bring(entry, onlyChanged))) continue;
+        outcomes.push({
+          name: this.#nameOf(entry),
+          outcome: 'reloaded',
+          detail: `version ${entry.current?.version}, ${entry.current?.digest.slice(0, 12)}`,
+        });
+      } catch (error) {
+        this.#options.signal.throwIfAborted();
+        outcomes.push({ name: this.#nameOf(entry), outcome: 'failed', detail: messageOf(error) });
+        this.#options.log.error('plugin not reloaded', {
+          source: entry.source,
+          reason: messageOf(error),
+          serving: entry.current?.version,
+        });
+      }
+    }
+    return outcomes;
+  }
+
+  /**
+   * Builds, loads and switches to a plugin. Returns false when nothing has changed and only changes were to be loaded.
+   */
+  async #bring(entry: Entry, onlyChanged: boolean, signal = this.#options.signal): Promise<boolean> {
+    const { host, endpoints, log, cacheDir, buildLimits: limits } = this.#options;
+    try {
+      await requireOwnName(entry.source, this.sources());
+      await buildPlugin(entry.source, { log, cacheDir, limits, signal });
+      signal.throwIfAborted();
+      const described = await readManifest(entry.source);
+      const manifest = JSON.stringify(described);
+      if (
+        onlyChanged &&
+        entry.current &&
+        manifest === entry.manifest &&
+        (await host.inspect(entry.source)).digest === entry.current.digest
+      ) {
+        entry.error = undefined;
+        return false;
+      }
+      await this.#options.prepare?.(described, signal);
+      const previous = entry.current;
+      const next = await host.load(entry.source, { replaces: previous });
+      try {
+        signal.throwIfAborted();
+        endpoints.replacePlugin(previous?.name, next, {
+          source: entry.source,
+          isWhole: this.#whole().includes(entry.source),
+        });
+      } catch (error) {
+        await host.restore(next, previous);
+        throw error;
+      }
+      Object.assign(entry, { current: next, manifest, error: undefined });
+      if (previous) this.#drain(entry, previous);
+      return true;
+    } catch (error) {
+      entry.error = messageOf(error);
+      throw error;
+    }
+  }
+
+  #onChange(source: string): void {
+    const refreshed = this.#inTurn(async () => {
+      const entry = this.#entries.get(source); // a reload before this one may have ended it
+      return entry ? this.#reloadEach([entry], true) : [];
+    });
+    // The set is ending.
+    refreshed.catch((error: unknown) => this.#options.log.debug('plugin change not followed', { source, error }));
+  }
+
+  #drop(entry: Entry): ReloadOutcome {
+    const name = this.#nameOf(entry);
+    this.#entries.delete(entry.source);
+    if (entry.current) {
+      this.#options.endpoints.removePlugin(entry.current.name);
+      this.#drain(entry, entry.current);
+    }
+    return { name, outcome: 'removed', detail: `${entry.source} is not there any more` };
+  }
+
+  #drain(entry: Entry, plugin: LoadedPlugin): void {
+    entry.draining.add(plugin);
+    const finished = plugin.drain().then(() => {
+      entry.draining.delete(plugin);
+      entry.past = sum(entry.past, plugin.counters());
+      this.#options.log.info('plugin drained', {
+        plugin: plugin.name,
+        version: plugin.version,
+        digest: plugin.digest.slice(0, 12),
+      });
+    });
+    finished.catch((error: unknown) => this.#options.log.error('plugin not drained', { plugin: plugin.name, error }));
+  }
+
+  #whole(): string[] {
+    return [...this.#paths].flatMap(foundAt);
+  }
+
+  #entryOf(source: string): Entry {
+    const found = this.#entries.get(source);
+    if (found) return found;
+    const entry: Entry = {
+      source,
+      current: undefined,
+      manifest: '',
+      error: undefined,
+      draining: new Set(),
+      past: none,
+    };
+    this.#entries.set(source, entry);
+    return entry;
+  }
+
+  #nameOf({ current, source }: Entry): string {
+    return current?.name ?? basename(source, '.wasm');
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(work);
+    this.#last = done.catch(() => {});
+    return done;
+  }
+}
+
+function sum(a: InvocationCounters, b: InvocationCounters): InvocationCounters {
+  const kinds = new Set([...Object.keys(a.failed), ...Object.keys(b.failed)]);
+  const failed = Object.fromEntries([...kinds].map((kind) => [kind, (a.failed[kind] ?? 0) + (b.failed[kind] ?? 0)]));
+  return {
+    running: a.running + b.running,
+    queued: a.queued + b.queued,
+    done: a.done + b.done,
+    failed,
+    cpuMs: a.cpuMs + b.cpuMs,
+  };
+}
+
+function foundAt(path: string): string[] {
+  try {
+    return findPluginFolders(path);
+  } catch {
+    return []; // it was removed after its registration
+  }
+}
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,214 @@
+import { fail } from '../../base/core/errors.ts';
+import type { ServedEndpoint } from './endpoint.ts';
+import { type ChosenEndpoint, chosenFrom, type EndpointSource, pluginEndpoints } from './plugin-endpoint.ts';
+
+const NAME = /^[A-Za-z0-9_-]{1,64}$/;
+const PATH = /^(\/[A-Za-z0-9._~-]+)+$/;
+/** Paths of the host itself. Every path below them is its own, too. */
+const RESERVED = [
+  '/api',
+  '/docs',
+  '/redoc',
+  '/openapi.json',
+  '/tasks',
+  '/webhooks',
+  '/chat',
+  '/v1',
+  '/mcp',
+  '/asr/live',
+  '/livez',
+  '/readyz',
+  '/health',
+  '/ping',
+  '/version',
+  '/tokenize',
+  '/detokenize',
+  '/metrics',
+];
+
+/** The origin of a loaded plugin, and whether all of its endpoints are served or only the chosen ones. */
+export interface PluginOrigin {
+  readonly source: string;
+  readonly isWhole: boolean;
+}
+
+type Names = Pick<ServedEndpoint, 'name' | 'path'>;
+
+/** The endpoints that are served, by name and by path. */
+export class EndpointRegistry {
+  readonly #byName = new Map<string, ServedEndpoint>();
+  /**
+   * Endpoints of components under names that the application has chosen. They are served after their component is
+   * loaded.
+   */
+  readonly #chosen = new Map<string, ChosenEndpoint>();
+  /** Endpoints of plugins that were removed. A reload does not add them again. */
+  readonly #removed = new Set<string>();
+  readonly #ownerOf: (path: string) => string | undefined;
+  readonly #listeners = new Set<() => void>();
+  #version = 0;
+
+  /** `ownerOf` returns the owner of a path that no endpoint has, such as `router pages`. */
+  constructor({ ownerOf = () => undefined }: { readonly ownerOf?: (path: string) => string | undefined } = {}) {
+    this.#ownerOf = ownerOf;
+  }
+
+  /** A number that grows with each change of the served endpoints. */
+  get version(): number {
+    return this.#version;
+  }
+
+  /**
+   * Calls `listener` after each change of the served endpoints. A plugin that is replaced is several changes in one
+   * turn of the event loop.
+   */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /**
+   * Serves an endpoint. Throws `EndpointError` if its name or path is malformed, and `EndpointConflict` if one is
+   * taken.
+   */
+  add(endpoint: ServedEndpoint): void {
+    this.#check(endpoint);
+    this.#serve(endpoint);
+  }
+
+  /** Reserves a name and a path for an endpoint of a component that is not loaded yet. Throws as `add` does. */
+  choose(chosen: ChosenEndpoint): void {
+    this.#check(chosen);
+    this.#chosen.set(chosen.name, chosen);
+  }
+
+  /** Whether endpoints of this component were chosen. */
+  isChosen(source: string): boolean {
+    return [...this.#chosen.values()].some((one) => one.source === source);
+  }
+
+  /**
+   * Adds the endpoints of a plugin: all under their own names, or the chosen ones. If one of them is refused, adds
+   * none.
+   */
+  addPlugin(plugin: EndpointSource, { source, isWhole }: PluginOrigin = { source: '', isWhole: true }): void {
+    const all = pluginEndpoints(plugin);
+    const given = [...this.#chosen.values()]
+      .filter((one) => one.source === source)
+      .map((chosen) => ({ chosen, found: chosenFrom(all, chosen) }));
+    const renamed = new Set(given.map(({ found }) => found));
+    const whole = isWhole
+      ? all.filter((endpoint) => !renamed.has(endpoint) && !this.#removed.has(keyOf(endpoint)))
+      : [];
+    const added: string[] = [];
+    try {
+      for (const endpoint of [...given.map(({ chosen, found }) => named(found, chosen)), ...whole]) {
+        this.#check(endpoint, this.#chosen.get(endpoint.name)?.source === source);
+        this.#serve(endpoint);
+        added.push(endpoint.name);
+      }
+    } catch (error) {
+      for (const name of added) this.#drop(name);
+      throw error;
+    }
+  }
+
+  /**
+   * Replaces the endpoints of `previous` with the endpoints of a plugin, all at once. If one of them is refused,
+   * nothing changes.
+   */
+  replacePlugin(previous: string | undefined, plugin: EndpointSource, origin?: PluginOrigin): void {
+    const before = [...this.#byName];
+    try {
+      if (previous !== undefined) this.removePlugin(previous);
+      this.addPlugin(plugin, origin);
+    } catch (error) {
+      this.#byName.clear();
+      for (const [, endpoint] of before) this.#serve(endpoint);
+      throw error;
+    }
+  }
+
+  /** Removes an endpoint for good. Returns its source, or undefined if no endpoint has this name. */
+  remove(name: string): { readonly source: string | undefined } | undefined {
+    const served = this.#byName.get(name);
+    const chosen = this.#chosen.get(name);
+    if (!served && !chosen) return undefined;
+    this.#drop(name);
+    this.#chosen.delete(name);
+    if (served?.plugin !== undefined && !chosen) this.#removed.add(keyOf(served));
+    return { source: chosen?.source };
+  }
+
+  removePlugin(plugin: string): void {
+    for (const endpoint of this.list()) if (endpoint.plugin === plugin) this.#drop(endpoint.name);
+  }
+
+  find(path: string): ServedEndpoint | undefined {
+    for (const endpoint of this.#byName.values()) if (endpoint.path === path) return endpoint;
+    return undefined;
+  }
+
+  get(name: string): ServedEndpoint | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** Returns the endpoints in the order of registration. */
+  list(): ServedEndpoint[] {
+    return [...this.#byName.values()];
+  }
+
+  /** Returns the names and paths that are taken, also by endpoints that are not loaded yet. */
+  taken(): Names[] {
+    return [...this.#byName.values(), ...this.#chosen.values()].map(({ name, path }) => ({ name, path }));
+  }
+
+  #serve(endpoint: ServedEndpoint): void {
+    this.#byName.set(endpoint.name, endpoint);
+    this.#changed();
+  }
+
+  #drop(name: string): void {
+    this.#byName.delete(name);
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#version += 1;
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** `isKept`: name and path were reserved for this endpoint. */
+  #check({ name, path }: Names, isKept = false): void {
+    if (!NAME.test(name))
+      throw fail('EndpointError', `endpoint ${JSON.stringify(name)}: a name has 1 to 64 letters, digits, "_" or "-"`);
+    if (!PATH.test(path))
+      throw fail(
+        'EndpointError',
+        `endpoint ${name}: ${JSON.stringify(path)} is not a path such as "/video/transcribe"`,
+      );
+    if (isOwnPath(path)) throw fail('EndpointConflict', `endpoint ${name}: the path ${path} is the host's own`);
+    const others = this.taken().filter((one) => !isKept || one.name !== name);
+    if (others.some((one) => one.name === name))
+      throw fail('EndpointConflict', `endpoint ${name}: the name is already registered`);
+    const other = others.find((one) => one.path === path)?.name ?? this.#ownerOf(path);
+    if (other !== undefined)
+      throw fail('EndpointConflict', `endpoint ${name}: the path ${path} already belongs to ${other}`);
+  }
+}
+
+/** Whether a path belongs to the host itself. */
+export function isOwnPath(path: string): boolean {
+  return RESERVED.some((reserved) => path === reserved || path.startsWith(`${reserved}/`));
+}
+
+/** Returns an endpoint with the name, the path and the texts that the application gives it. */
+function named(
+  found: ServedEndpoint,
+  { source: _source, endpoint: _endpoint, summary, description, ...given }: ChosenEndpoint,
+): ServedEndpoint {
+  return { ...found, ...given, summary: summary ?? found.summary, description: description ?? found.description };
+}
+
+function keyOf({ plugin, name }: ServedEndpoint): string {
+  return `${plugin}/${name}`;
+}

@@ -1,0 +1,243 @@
+import type * as z from 'zod/mini';
+import { type AnswerKind, kindOf } from '../../../base/schemas/answer-kinds.ts';
+import type {
+  AsrBatchOutput,
+  AsrOutput,
+  BatchedWhisperParams,
+  ChatDialogInput,
+  ChatOutput,
+  ChatOutputWithDetails,
+  GenerationDetails,
+  ImageReference,
+  Overflow,
+  ResponseFormat,
+  SamplingParams,
+  SpeakerDiarizationOutput,
+  SpeakerDiarizationParams,
+  TextChunk,
+  ToolChoice,
+  ToolDefinitionInput,
+  VadParams,
+  VadSegment,
+  VadSegments,
+  WhisperParams,
+} from '../../../base/schemas/index.ts';
+import { Audio, type HandleScope, Image, Stream } from './handles.ts';
+import { hostCall } from '../host-error.ts';
+import type { Audio as HostAudio, Image as HostImage } from '../../../../wit/generated/world/media.ts';
+import type { Host } from '../host.ts';
+
+/**
+ * Results of typed methods with their kinds, so that an endpoint that returns such a result need not check an hour of
+ * words again.
+ */
+const typedAnswers = new WeakMap<object, AnswerKind>();
+
+function typed<T extends object>(kind: AnswerKind, answer: T): T {
+  typedAnswers.set(answer, kind);
+  return answer;
+}
+
+/** Whether a value is the unchanged result of a typed method with this schema, or with a branch of this union. */
+export function isTypedAnswer(schema: z.ZodMiniType, value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const kind = typedAnswers.get(value);
+  return kind !== undefined && [schema, ...branchesOf(schema)].some((one) => kindOf(one) === kind);
+}
+
+function branchesOf(schema: z.ZodMiniType): readonly object[] {
+  const { def } = schema._zod;
+  return def.type === 'union' ? (def as z.core.$ZodUnionDef).options : [];
+}
+
+/** Arguments by name. They may contain an {@link Audio} or an {@link Image} at any depth. */
+export type DeploymentArgs = Readonly<Record<string, unknown>>;
+
+/** A deployed model of any kind. */
+export class Deployment {
+  readonly name: string;
+  readonly #host: Host;
+  readonly #scope: HandleScope;
+
+  constructor(name: string, host: Host, scope: HandleScope) {
+    this.name = name;
+    this.#host = host;
+    this.#scope = scope;
+  }
+
+  /** Calls a method. Returns its result. */
+  call<T = unknown>(method: string, args: DeploymentArgs = {}): T {
+    const { json, audio, images } = encodeArgs(args);
+    const { deployments } = this.#host;
+    return JSON.parse(
+      hostCall(() =>
+        images.length === 0
+          ? deployments.call(this.name, method, json, audio)
+          : deployments.callWithImages(this.name, method, json, audio, images),
+      ),
+    ) as T;
+  }
+
+  /** Calls a streaming method. Returns its stream. */
+  stream<T = unknown, Returned = unknown>(method: string, args: DeploymentArgs = {}): Stream<T, Returned> {
+    const { json, audio, images } = encodeArgs(args);
+    const { deployments } = this.#host;
+    return new Stream<T, Returned>(
+      hostCall(() =>
+        images.length === 0
+          ? deployments.open(this.name, method, json, audio)
+          : deployments.openWithImages(this.name, method, json, audio, images),
+      ),
+      this.#scope,
+    );
+  }
+}
+
+/** Speech recognition. */
+export class AsrDeployment extends Deployment {
+  /** Transcribes. Audio of 0 seconds or without speech gives the language "silence" and no segments. */
+  transcribe(audio: Audio, params?: Partial<WhisperParams> | null): AsrOutput {
+    return typed('transcript', this.call<AsrOutput>('transcribe', withoutAbsent({ audio, params })));
+  }
+
+  /** Transcribes. Each value has one segment, when it is final; the language may come last, without a segment. */
+  transcribeStream(audio: Audio, params?: Partial<WhisperParams> | null): Stream<AsrOutput> {
+    return this.stream<AsrOutput>('transcribe_stream', withoutAbsent({ audio, params }));
+  }
+
+  /** Transcribes several audios at the same time. The lists of the answer have one element for each. */
+  transcribeBatch(audios: readonly Audio[], params?: Partial<WhisperParams> | null): AsrBatchOutput {
+    const answer = this.call<AsrBatchOutput>('transcribe_batch', withoutAbsent({ audio_batch: audios, params }));
+    return typed('transcripts', answer);
+  }
+
+  /** Like `transcribeStream`, for segments of the audio: the given ones, or those with speech. */
+  transcribeInChunks(audio: Audio, options: ChunksOptions = {}): Stream<AsrOutput> {
+    return this.stream<AsrOutput>('transcribe_in_chunks', withoutAbsent({ audio, ...options }));
+  }
+}
+
+export interface ChunksOptions {
+  /** As `asrPreprocessVad` returns them. Default: the parts with speech. */
+  readonly vad_segments?: readonly VadSegment[] | null | undefined;
+  /** Most windows that are transcribed at the same time. Default: 4. */
+  readonly batch_size?: number | undefined;
+  readonly params?: Partial<BatchedWhisperParams> | null | undefined;
+}
+
+/** Voice activity detection. */
+export class VadDeployment extends Deployment {
+  /** Finds the parts with speech, and groups them to segments that are transcribed in one piece each. */
+  asrPreprocessVad(audio: Audio, params?: Partial<VadParams> | null): VadSegments {
+    return typed('speech', this.call<VadSegments>('asr_preprocess_vad', withoutAbsent({ audio, params })));
+  }
+}
+
+/** Speaker diarization. */
+export class DiarizationDeployment extends Deployment {
+  /**
+   * Finds who speaks when. Audio without speech has no segments. A speaker whose voice is that of one of
+   * `knownSpeakers` has this one's name; its audio is at most 30 s of the person alone.
+   */
+  diarize(
+    audio: Audio,
+    params?: Partial<SpeakerDiarizationParams> | null,
+    knownSpeakers?: readonly { readonly name: string; readonly audio: Audio }[] | null,
+  ): SpeakerDiarizationOutput {
+    const args = withoutAbsent({ audio, params, known_speakers: knownSpeakers });
+    const answer = this.call<SpeakerDiarizationOutput>('diarize', args);
+    return typed('speakers', answer);
+  }
+}
+
+/** A part of a message: a text, or an image, which only messages of the user have. */
+export type MessagePart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image'; readonly image: Image | ImageReference };
+
+type MessageInput = ChatDialogInput['messages'][number];
+
+/** A dialog. The content of a message is a text or a list of parts. */
+export interface DialogInput {
+  readonly messages: readonly (Omit<MessageInput, 'content'> & {
+    readonly content?: string | readonly MessagePart[] | null | undefined;
+  })[];
+}
+
+export interface ChatOptions {
+  /** Absent and null parameters have the deployment's defaults. */
+  readonly sampling_params?: SamplingParams | null | undefined;
+  /** The beginning of the answer, which is part of it. */
+  readonly assistant_prefix?: string | undefined;
+  /** The form of the answer: text, a JSON object, or JSON that a schema takes. */
+  readonly response_format?: ResponseFormat | undefined;
+  /** Name of a LoRA adapter of the deployment. */
+  readonly adapter?: string | undefined;
+  /** What happens when the context has no room for the dialog or its answer. Default: "error". */
+  readonly overflow?: Overflow | null | undefined;
+  /** Functions that the model may call. Their calls are the `tool_calls` of the answer. */
+  readonly tools?: readonly ToolDefinitionInput[] | null | undefined;
+  /** Whether the model calls tools. Default: as it likes. */
+  readonly tool_choice?: ToolChoice | null | undefined;
+  /** Whether an answer may have several calls. */
+  readonly parallel_tool_calls?: boolean | null | undefined;
+  /** Arguments of the model's chat template, such as `{ enable_thinking: false }`. */
+  readonly chat_template_kwargs?: Readonly<Record<string, unknown>> | null | undefined;
+  /** "none" leaves reasoning in the text. Default: it is split off from the answer. */
+  readonly reasoning_format?: 'auto' | 'none' | 'deepseek' | null | undefined;
+}
+
+export interface TokenCount {
+  /** Tokens of the text, or of the dialog in the model's template. */
+  readonly tokens: number;
+  /** The size of the model's context, including the answer. */
+  readonly max_tokens: number;
+}
+
+/** Text generation. */
+export class LlmDeployment extends Deployment {
+  chat(dialog: DialogInput, options?: ChatOptions): ChatOutput;
+  /** With `details`, the answer says why it ended and its tokens, where the deployment knows them. */
+  chat(dialog: DialogInput, options: ChatOptions & { readonly details: true }): ChatOutputWithDetails;
+  chat(dialog: DialogInput, options: ChatOptions & { readonly details?: true } = {}): ChatOutputWithDetails {
+    const answer = this.call<ChatOutputWithDetails>('chat', withoutAbsent({ dialog, ...options }));
+    return typed(options.details ? 'chat with details' : 'chat', answer);
+  }
+
+  /** `returned` of the stream has the details of the answer, where the deployment knows them. */
+  chatStream(dialog: DialogInput, options: ChatOptions = {}): Stream<TextChunk, GenerationDetails> {
+    return this.stream<TextChunk, GenerationDetails>('chat_stream', withoutAbsent({ dialog, ...options }));
+  }
+
+  countTokens(of: { readonly text: string } | { readonly dialog: DialogInput }): TokenCount {
+    return this.call<TokenCount>('count_tokens', { ...of });
+  }
+}
+
+/** The methods of the usual deployment. Called with a name, it returns that deployment. */
+export type Asr = ((deployment: string) => AsrDeployment) &
+  Pick<AsrDeployment, 'transcribe' | 'transcribeStream' | 'transcribeBatch' | 'transcribeInChunks'>;
+export type Vad = ((deployment: string) => VadDeployment) & Pick<VadDeployment, 'asrPreprocessVad'>;
+export type Diarization = ((deployment: string) => DiarizationDeployment) & Pick<DiarizationDeployment, 'diarize'>;
+export type Llm = ((deployment: string) => LlmDeployment) & Pick<LlmDeployment, 'chat' | 'chatStream' | 'countTokens'>;
+
+function encodeArgs(args: DeploymentArgs): { json: string; audio: HostAudio[]; images: HostImage[] } {
+  const audio: HostAudio[] = [];
+  const images: HostImage[] = [];
+  const json = JSON.stringify(args, (_key, value: unknown) => {
+    if (value instanceof Audio) return { $audio: placeIn(audio, value.handle) };
+    if (value instanceof Image) return { $image: placeIn(images, value.handle) };
+    return value;
+  });
+  return { json, audio, images };
+}
+
+/** Returns the place of a handle in a list. Adds it when it is not there. */
+function placeIn<T>(handles: T[], handle: T): number {
+  const known = handles.indexOf(handle);
+  return known >= 0 ? known : handles.push(handle) - 1;
+}
+
+function withoutAbsent(args: DeploymentArgs): DeploymentArgs {
+  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined && value !== null));
+}

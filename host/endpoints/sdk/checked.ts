@@ -1,0 +1,66 @@
+import * as z from 'zod/mini';
+import { validationEntries, validationMessage } from '../../base/schemas/checks/validation.ts';
+import { createLog } from './context.ts';
+import { HandleScope } from './capabilities/handles.ts';
+import { HostError, toErrorRecord } from './host-error.ts';
+import type { Host } from './host.ts';
+
+type Issues = Parameters<typeof validationEntries>[0];
+
+/** Returns the parsed value. Throws the error that `blame` makes of the issues. */
+export function checked<S extends z.ZodMiniType>(
+  schema: S,
+  value: unknown,
+  blame: (issues: Issues, value: unknown) => HostError,
+): z.output<S> {
+  const result = z.safeParse(schema, value);
+  if (!result.success) throw blame(result.error.issues as unknown as Issues, value);
+  return result.data;
+}
+
+export function fromClient(issues: Issues, value: unknown): HostError {
+  const entries = validationEntries(issues, value);
+  // The same words as the host's.
+  return new HostError('ValidationError', 'invalid-input', 'Validation error', { data: entries });
+}
+
+export function fromHelper(issues: Issues, value: unknown): HostError {
+  const entries = validationEntries(issues, value);
+  return new HostError(
+    'ValidationError',
+    'internal',
+    `the input or output of a helper does not match its schema: ${validationMessage(entries)}`,
+  );
+}
+
+/**
+ * Returns the error for an invalid output. The host's log has the positions. Clients get neither these nor the message.
+ */
+export function fromEndpoint(issues: Issues, value: unknown): HostError {
+  const entries = validationEntries(issues, value);
+  const places = entries.map(({ loc, type }) => ({ loc, type }));
+  return new HostError(
+    'OutputError',
+    'internal',
+    `the output of the endpoint does not match its schema: ${validationMessage(entries)}`,
+    { data: places },
+  );
+}
+
+/**
+ * Runs `work` and frees the handles that it opened. Throws error records, and logs the stack of the plugin's own
+ * errors.
+ */
+export function runInScope(host: Host, endpoint: string, work: (scope: HandleScope) => string): string {
+  const scope = new HandleScope();
+  try {
+    return work(scope);
+  } catch (thrown) {
+    const record = toErrorRecord(thrown);
+    if (thrown instanceof Error && !(thrown instanceof HostError))
+      createLog(host).error('endpoint failed', { endpoint, error: record.name, stack: thrown.stack });
+    throw record;
+  } finally {
+    scope.disposeAll();
+  }
+}

@@ -1,0 +1,271 @@
+import type { ImageInput, VideoInput } from '../../base/schemas/index.ts';
+import {
+  type Asr,
+  AsrDeployment,
+  Deployment,
+  type Diarization,
+  DiarizationDeployment,
+  type Llm,
+  LlmDeployment,
+  type Vad,
+  VadDeployment,
+} from './capabilities/deployments.ts';
+import { type HandleScope, Image, type Stream, Video } from './capabilities/handles.ts';
+import { hostCall, HostError } from './host-error.ts';
+import type { Source } from '../../../wit/generated/world/media.ts';
+import type { Host, LogLevel } from './host.ts';
+import { dataUrlBytes } from './guest/data-url.ts';
+import { uuid } from './guest/uuid.ts';
+
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** Structured log lines. The host adds the name of the plugin and the id of the request. */
+export interface Log {
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  warn(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+}
+
+export interface ImageOpener {
+  /** Fetches (or finds) and probes an image. */
+  open(input: ImageInput): Image;
+  /** Probes the file of an image, such as a PNG: its bytes, or a data URL with its base64. At most 16,777,216 bytes. */
+  decode(file: Uint8Array | string): Image;
+}
+
+export interface VideoOpener {
+  /** Fetches (or finds) and probes a video. */
+  open(input: VideoInput): Video;
+}
+
+export interface Random {
+  /** At most 65,536. */
+  bytes(length: number): Uint8Array;
+  /** Version 4. */
+  uuid(): string;
+}
+
+export interface Clock {
+  now(): Date;
+  /** Milliseconds since some moment; never goes back. */
+  monotonicMs(): number;
+}
+
+/**
+ * The second argument of an endpoint's `run`. Everything that is opened through it is freed when `run` ends. Members
+ * are created when they are first used.
+ */
+export class Context {
+  /** @internal */
+  protected readonly host: Host;
+  readonly #scope: HandleScope;
+  #log: Log | undefined;
+  #signal: CancelSignal | undefined;
+  #deadline: Date | undefined;
+
+  constructor(host: Host, scope: HandleScope) {
+    this.host = host;
+    this.#scope = scope;
+  }
+
+  get log(): Log {
+    return (this.#log ??= createLog(this.host));
+  }
+
+  get image(): ImageOpener {
+    return {
+      open: (input) =>
+        new Image(
+          hostCall(() => this.host.media.Image.open(mediaSource(input))),
+          this.#scope,
+        ),
+      decode: (file) => {
+        const bytes = typeof file === 'string' ? dataUrlBytes(file) : file;
+        return new Image(
+          hostCall(() => this.host.media.Image.decode(bytes)),
+          this.#scope,
+        );
+      },
+    };
+  }
+
+  get video(): VideoOpener {
+    return {
+      open: (input) =>
+        new Video(
+          hostCall(() => this.host.media.Video.open(mediaSource(input))),
+          this.#scope,
+        ),
+    };
+  }
+
+  /** Random bytes from the host. */
+  get random(): Random {
+    return { bytes: (length) => this.host.random.bytes(length), uuid: () => uuid(this.host.random.bytes(16)) };
+  }
+
+  get clock(): Clock {
+    return { now: () => new Date(this.host.now()), monotonicMs: () => this.host.monotonicNow() };
+  }
+
+  /** The time when the host ends this run. */
+  get deadline(): Date {
+    return (this.#deadline ??= new Date(this.host.now() + this.remainingMs));
+  }
+
+  /**
+   * Says whether the client has gone, in the form of an `AbortSignal`. It fires no events, because `run` is not
+   * interrupted.
+   */
+  get signal(): CancelSignal {
+    return (this.#signal ??= cancelSignal(this.host));
+  }
+
+  /** The id of the request, as in the `x-request-id` header. */
+  get requestId(): string {
+    return this.host.invocation.requestId();
+  }
+
+  /** The user of the request's API key. Undefined when no API key is required. */
+  get user(): string | undefined {
+    return this.host.invocation.user();
+  }
+
+  /**
+   * The priority: a whole number, higher is sooner, 0 for ordinary requests. Calls of deployments have the same
+   * priority.
+   */
+  get priority(): number {
+    return this.host.invocation.priority();
+  }
+
+  /**
+   * The position in a distributed trace, in the form of the W3C's `traceparent` header. Undefined when the request is
+   * in no trace.
+   */
+  get traceparent(): string | undefined {
+    return this.host.invocation.traceparent();
+  }
+
+  /** Milliseconds until the host ends this run. */
+  get remainingMs(): number {
+    return Number(this.host.invocation.remainingMs());
+  }
+
+  /** Returns whether the client has gone. The next host call then fails with `cancelled`. */
+  isCancelled(): boolean {
+    return this.host.invocation.isCancelled();
+  }
+
+  /**
+   * Reports the progress: a fraction from 0 to 1, and the current step. The host logs it, and watchers of a task see
+   * it. With `until`, deployments that work in this step move the progress from `fraction` to `until`. Before the first
+   * report, they move it from 0 to 1.
+   */
+  progress(fraction: number, text = '', { until }: { readonly until?: number } = {}): void {
+    if (until === undefined) this.host.progress.report(fraction, text);
+    else this.host.progress.reportStep(fraction, until, text);
+  }
+
+  /** Speech recognition by the deployment `asr_deployment`, or by another one: `ctx.asr('name')`. */
+  get asr(): Asr {
+    const of = (deployment: string): AsrDeployment => new AsrDeployment(deployment, this.host, this.#scope);
+    const usual = of('asr_deployment');
+    return Object.assign(of, {
+      transcribe: (...args: Parameters<Asr['transcribe']>) => usual.transcribe(...args),
+      transcribeStream: (...args: Parameters<Asr['transcribeStream']>) => usual.transcribeStream(...args),
+      transcribeBatch: (...args: Parameters<Asr['transcribeBatch']>) => usual.transcribeBatch(...args),
+      transcribeInChunks: (...args: Parameters<Asr['transcribeInChunks']>) => usual.transcribeInChunks(...args),
+    });
+  }
+
+  /** Voice activity detection by the deployment `vad_deployment`, or by another one: `ctx.vad('name')`. */
+  get vad(): Vad {
+    const of = (deployment: string): VadDeployment => new VadDeployment(deployment, this.host, this.#scope);
+    return Object.assign(of, {
+      asrPreprocessVad: (...args: Parameters<Vad['asrPreprocessVad']>) =>
+        of('vad_deployment').asrPreprocessVad(...args),
+    });
+  }
+
+  /** Speaker diarization by the deployment `diarization_deployment`, or by another one: `ctx.diarization('name')`. */
+  get diarization(): Diarization {
+    const of = (deployment: string): DiarizationDeployment =>
+      new DiarizationDeployment(deployment, this.host, this.#scope);
+    return Object.assign(of, {
+      diarize: (...args: Parameters<Diarization['diarize']>) => of('diarization_deployment').diarize(...args),
+    });
+  }
+
+  /** Text generation by the deployment `llm_deployment`, or by another one: `ctx.llm('name')`. */
+  get llm(): Llm {
+    const of = (deployment: string): LlmDeployment => new LlmDeployment(deployment, this.host, this.#scope);
+    return Object.assign(of, {
+      chat: (...args: Parameters<Llm['chat']>) => of('llm_deployment').chat(...args),
+      chatStream: (...args: Parameters<Llm['chatStream']>) => of('llm_deployment').chatStream(...args),
+      countTokens: (...args: Parameters<Llm['countTokens']>) => of('llm_deployment').countTokens(...args),
+    });
+  }
+
+  deployment(name: string): Deployment {
+    return new Deployment(name, this.host, this.#scope);
+  }
+}
+
+export interface CancelSignal {
+  readonly aborted: boolean;
+  /** Throws `CancelledError` when the client has gone. */
+  throwIfAborted(): void;
+}
+
+function cancelSignal(host: Host): CancelSignal {
+  return {
+    get aborted() {
+      return host.invocation.isCancelled();
+    },
+    throwIfAborted() {
+      if (host.invocation.isCancelled())
+        throw new HostError('CancelledError', 'cancelled', 'the request was cancelled');
+    },
+  };
+}
+
+/** The context of a streaming endpoint. */
+export class StreamContext<T> extends Context {
+  readonly #encode: (value: T) => string;
+
+  /** @param encode checks a value against the output schema and returns its JSON. */
+  constructor(host: Host, scope: HandleScope, encode: (value: T) => string) {
+    super(host, scope);
+    this.#encode = encode;
+  }
+
+  /** Sends one value. It may return before the client has received it. Throws `cancelled` when the client has gone. */
+  write(value: T): void {
+    const chunk = this.#encode(value);
+    hostCall(() => this.host.output.write(chunk));
+  }
+
+  /** Sends all remaining values of a stream as they arrive, and frees the stream. */
+  forward(stream: Stream<T>): void {
+    stream.forwardTo(this.host);
+  }
+}
+
+export function createLog(host: Host): Log {
+  const at =
+    (level: LogLevel) =>
+    (message: string, fields?: LogFields): void =>
+      host.log.log(level, message, fields === undefined ? '' : JSON.stringify(fields));
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+}
+
+function mediaSource(input: VideoInput | ImageInput): Source {
+  const source: { -readonly [K in keyof Source]: Source[K] } = {};
+  if (input.path != null) source.path = input.path;
+  if (input.url != null) source.url = input.url;
+  if (input.content != null) source.content = input.content;
+  if (input.media_id != null) source.mediaId = input.media_id;
+  return source;
+}

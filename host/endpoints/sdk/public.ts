@@ -1,0 +1,48 @@
+export * as z from 'zod/mini';
+export * from '../../base/schemas/index.ts';
+export * from '../../base/transcripts/index.ts';
+export type { Capability } from './capabilities/capabilities.ts';
+export { type CancelSignal, Context, type Log, type LogFields, StreamContext } from './context.ts';
+export {
+  type Asr,
+  AsrDeployment,
+  type ChunksOptions,
+  type ChatOptions,
+  Deployment,
+  type DeploymentArgs,
+  type Diarization,
+  type DialogInput,
+  DiarizationDeployment,
+  type Llm,
+  LlmDeployment,
+  type MessagePart,
+  type TokenCount,
+  type Vad,
+  VadDeployment,
+} from './capabilities/deployments.ts';
+export {
+  type ContextOf,
+  defineEndpoint,
+  type Endpoint,
+  type EndpointInfo,
+  type StreamingEndpoint,
+  type UnaryEndpoint,
+} from './endpoint.ts';
+export { type Fetch, type FetchOptions, FetchResponse } from './capabilities/fetch.ts';
+export { Audio, Image, RemoteTask, Stream, Video, type VideoInfo, type VideoMetadata } from './capabilities/handles.ts';
+export { defineHelper, type Helper, type HelperDefinition } from './capabilities/helper.ts';
+export { type ErrorKind, HostError } from './host-error.ts';
+export type { Plugin, PluginOptions } from './plugin.ts';
+export type {
+  CaptionRecord,
+  NewCaption,
+  NewTranscript,
+  NewVideo,
+  Repositories,
+  RepositoriesWrite,
+  Stored,
+  TranscriptInfo,
+  TranscriptRecord,
+  VideoRecord,
+} from './capabilities/repositories.ts';
+export { Storage } from './capabilities/storage.ts';

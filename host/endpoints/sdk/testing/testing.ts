@@ -1,0 +1,403 @@
+/** `aana-host/plugin/testing`: runs endpoints in plain Node, with fakes for the host. */
+import { FakeRepositories, fakeRepositories, fakeRepositoriesWrite } from './fake-repositories.ts';
+import { type ErrorRecord, HostError, toErrorRecord } from '../host-error.ts';
+import type { Chunks, Deployments } from '../../../../wit/generated/world/deployments.ts';
+import type { Http } from '../../../../wit/generated/world/http.ts';
+import type { Audio, Image, Media, Source, Video } from '../../../../wit/generated/world/media.ts';
+import type { Remote, Task } from '../../../../wit/generated/world/remote.ts';
+import type { Storage } from '../../../../wit/generated/world/storage.ts';
+import type { Host, LogLevel } from '../host.ts';
+import type { Plugin } from '../plugin.ts';
+import { compareUtf8, decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
+
+/**
+ * The methods of a deployment. They get the arguments that a deployment gets, with the fake audio and images in place
+ * of their handles.
+ */
+export type FakeDeployment = Readonly<Record<string, (args: never) => unknown>>;
+
+export interface FakeAudio {
+  readonly duration: number;
+  readonly channels: 'mix' | 'separate';
+}
+
+export interface FakeVideo {
+  readonly duration?: number;
+  readonly hasAudio?: boolean;
+  readonly hasVideo?: boolean;
+  /** From the page of the video. Default: none, as for a file. */
+  readonly title?: string;
+  readonly description?: string;
+}
+
+export interface FakeImage {
+  readonly width?: number;
+  readonly height?: number;
+  readonly format?: string;
+  /** Red, green and blue of each pixel in this size. Default: black. */
+  readonly pixels?: (width: number, height: number) => Uint8Array;
+}
+
+export interface FakeRequest {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface FakeResponse {
+  /** Default: 200. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Text, bytes, or a value that is sent as JSON. */
+  readonly body?: unknown;
+}
+
+/** Stored values of a plugin: JSON values by key. Runs that are given the same map share it. */
+export type FakeStorage = Map<string, unknown>;
+
+export { FakeRepositories } from './fake-repositories.ts';
+
+export interface FakeHost {
+  readonly deployments?: Readonly<Record<string, FakeDeployment>>;
+  /** Returns the video for a source, or throws a `HostError`. Default: a video of 10 seconds with audio. */
+  readonly video?: (source: Source) => FakeVideo;
+  /** Returns the image for a source, or throws a `HostError`. Default: a PNG of 640 × 480. */
+  readonly image?: (source: Source) => FakeImage;
+  /** Returns the image in a file that the plugin has, or throws a `HostError`. Default: a PNG of 640 × 480. */
+  readonly decodedImage?: (file: Uint8Array) => FakeImage;
+  /** Default: an empty storage for each run. `null`: the plugin does not have the capability. */
+  readonly storage?: FakeStorage | null;
+  /** Stored media of the application. Default: none in each run. `null`: the plugin does not have the capabilities. */
+  readonly repositories?: FakeRepositories | null;
+  /** Answers requests, or throws a `HostError`. Without it the plugin does not have the capability. */
+  readonly fetch?: (request: FakeRequest) => FakeResponse;
+  /** Returns milliseconds since the epoch. Default: always the same moment. */
+  readonly now?: () => number;
+  /** Called with each streamed value. Throw to act as a client that has gone. */
+  readonly onWrite?: (value: unknown) => void;
+  readonly isCancelled?: () => boolean;
+  readonly remainingMs?: () => number;
+  /** Default: none, as when no API key is required. */
+  readonly user?: string;
+  /** Default: 0. */
+  readonly priority?: number;
+  /** Default: none. */
+  readonly traceparent?: string;
+}
+
+export interface RunResult {
+  /** The result of `run`, or `null` for a streaming endpoint. */
+  readonly output: unknown;
+  /** The streamed values. */
+  readonly written: readonly unknown[];
+  readonly logs: readonly { readonly level: LogLevel; readonly message: string; readonly fields: unknown }[];
+  readonly progress: readonly { readonly fraction: number; readonly text: string; readonly until?: number }[];
+  /** Outbound requests in order. */
+  readonly requests: readonly FakeRequest[];
+  /** Calls of deployments in order. */
+  readonly calls: readonly { readonly deployment: string; readonly method: string; readonly args: unknown }[];
+}
+
+/**
+ * Runs one endpoint. Throws the endpoint's error as a `HostError`, which is what the host sees. Throws also when a
+ * handle stays open.
+ */
+export function runEndpoint(plugin: Plugin, name: string, input: unknown, fakes: FakeHost = {}): RunResult {
+  const endpoint = plugin.endpoints.find((one) => one.info.name === name);
+  if (!endpoint) throw new Error(`the plugin has no endpoint "${name}"`);
+  const run = new FakeRun(fakes, plugin);
+  let output: unknown;
+  try {
+    output = JSON.parse(endpoint.run(run.host, JSON.stringify(input)));
+  } catch (thrown) {
+    run.assertClosed();
+    const { name: error, kind, message, data } = thrown as ErrorRecord;
+    throw new HostError(error, kind, message, { data: JSON.parse(data) });
+  }
+  run.assertClosed();
+  return {
+    output,
+    written: run.written,
+    logs: run.logs,
+    progress: run.progress,
+    requests: run.requests,
+    calls: run.calls,
+  };
+}
+
+class FakeRun {
+  readonly written: unknown[] = [];
+  readonly logs: { level: LogLevel; message: string; fields: unknown }[] = [];
+  readonly calls: { deployment: string; method: string; args: unknown }[] = [];
+  readonly progress: { fraction: number; text: string; until?: number }[] = [];
+  readonly requests: FakeRequest[] = [];
+  readonly #fakes: FakeHost;
+  readonly #plugin: Plugin;
+  readonly #open = new Set<object>();
+  readonly #audio = new Map<Audio, FakeAudio>();
+  readonly #images = new Map<Image, FakeImage>();
+
+  constructor(fakes: FakeHost, plugin: Plugin) {
+    this.#fakes = fakes;
+    this.#plugin = plugin;
+    this.host = {
+      ...this.#always,
+      storage: fakes.storage === null ? undefined : fakeStorage(fakes.storage ?? new Map()),
+      ...fakeRepositoriesOf(fakes),
+      http: fakes.fetch && this.#http(fakes.fetch),
+      remote: this.#remote,
+    };
+  }
+
+  readonly host: Host;
+
+  readonly #remote: Remote = { Task: { start: (name, input) => atBorder(() => this.#startHelper(name, input)) } };
+
+  readonly #media: Media = {
+    Video: { open: (source) => atBorder(() => this.#openVideo(source)) },
+    Image: {
+      open: (source) => atBorder(() => this.#heldImage(this.#fakes.image?.(source))),
+      decode: (file) => atBorder(() => this.#heldImage(this.#fakes.decodedImage?.(file))),
+    },
+  };
+
+  readonly #deployments: Deployments = {
+    call: (...args) => this.#deployments.callWithImages(...args, []),
+    open: (...args) => this.#deployments.openWithImages(...args, []),
+    callWithImages: (...args) => atBorder(() => JSON.stringify(this.#invoke(...args))),
+    openWithImages: (...args) => atBorder(() => this.#openChunks(this.#invoke(...args) as Iterable<unknown>)),
+  };
+
+  readonly #always: Host = {
+    log: {
+      log: (level, message, fields) =>
+        void this.logs.push({ level, message, fields: fields === '' ? undefined : JSON.parse(fields) }),
+    },
+    random: { bytes: (length) => Uint8Array.from({ length }, (_, at) => (at * 151 + 17) % 256) },
+    invocation: {
+      requestId: () => 'test-request',
+      remainingMs: () => BigInt(Math.round(this.#fakes.remainingMs?.() ?? 60_000)),
+      isCancelled: () => this.#fakes.isCancelled?.() ?? false,
+      user: () => this.#fakes.user,
+      priority: () => this.#fakes.priority ?? 0,
+      traceparent: () => this.#fakes.traceparent,
+    },
+    progress: {
+      report: (fraction, text) => void this.progress.push({ fraction, text }),
+      reportStep: (fraction, until, text) => void this.progress.push({ fraction, text, until }),
+    },
+    output: {
+      write: (chunk) => atBorder(() => this.#write(chunk)),
+      forward: (source) =>
+        atBorder(() => {
+          for (let values = source.next(); values.length > 0; values = source.next())
+            values.forEach((value) => this.#write(value));
+        }),
+    },
+    media: this.#media,
+    deployments: this.#deployments,
+    now: () => this.#fakes.now?.() ?? Date.UTC(2024, 0, 1),
+    monotonicNow: () => this.#fakes.now?.() ?? 0,
+  };
+
+  assertClosed(): void {
+    if (this.#open.size > 0) throw new Error(`${this.#open.size} handles are still open after the run`);
+  }
+
+  #write(chunk: string): void {
+    const value: unknown = JSON.parse(chunk);
+    this.#fakes.onWrite?.(value);
+    this.written.push(value);
+  }
+
+  #openVideo(source: Source): Video {
+    const { duration = 10, hasAudio = true, hasVideo = true, title, description } = this.#fakes.video?.(source) ?? {};
+    return this.#handle({
+      info: () => ({ duration, hasAudio, hasVideo }),
+      metadata: () => ({ title, description }),
+      extractAudio: (channels: 'mix' | 'separate') => {
+        const audio = this.#handle({ duration: () => (hasAudio ? duration : 0) });
+        this.#audio.set(audio, { duration: audio.duration(), channels });
+        return audio;
+      },
+    });
+  }
+
+  #heldImage(given: FakeImage = {}): Image {
+    const { width = 640, height = 480, format = 'png', pixels = black } = given;
+    const image = this.#handle({
+      info: () => ({ width, height, format }),
+      pixels: (w: number, h: number) => atBorder(() => pixels(w, h)),
+    });
+    this.#images.set(image, { width, height, format });
+    return image;
+  }
+
+  /** Runs a helper immediately, with the same fakes. Handles that it opens must be closed, too. */
+  #startHelper(name: string, input: string): Task {
+    const helper = this.#plugin.helpers.find((one) => one.name === name);
+    if (!helper)
+      throw new HostError(
+        'EndpointNotFoundException',
+        'not-found',
+        `the plugin has no helper "${name}"; name it in definePlugin`,
+      );
+    let outcome: { readonly json: string } | { readonly thrown: unknown };
+    try {
+      outcome = { json: helper.run({ ...this.host, remote: undefined }, input) };
+    } catch (thrown) {
+      outcome = { thrown };
+    }
+    return this.#handle({
+      wait: () => {
+        if ('thrown' in outcome) throw outcome.thrown;
+        return outcome.json;
+      },
+    });
+  }
+
+  #http(answer: NonNullable<FakeHost['fetch']>): Http {
+    return {
+      fetch: ({ method, url, headers, body }) =>
+        atBorder(() => {
+          const names = headers.map(([name, value]) => [name.toLowerCase(), value]);
+          const request: FakeRequest = {
+            method: method === 'get' ? 'GET' : 'POST',
+            url,
+            headers: Object.fromEntries(names),
+            body: decodeUtf8(body ?? new Uint8Array()),
+          };
+          this.requests.push(request);
+          const given = answer(request);
+          const lower = Object.entries(given.headers ?? {}).map(([name, value]): [string, string] => [
+            name.toLowerCase(),
+            value,
+          ]);
+          return { status: given.status ?? 200, url, headers: lower, body: bodyBytes(given.body) };
+        }),
+    };
+  }
+
+  #openChunks(values: Iterable<unknown>): Chunks {
+    const iterator: Iterator<unknown, unknown> = values[Symbol.iterator]();
+    let returned: unknown;
+    return this.#handle(
+      {
+        next: () =>
+          atBorder(() => {
+            const { value, done } = iterator.next();
+            if (!done) return [JSON.stringify(value)];
+            returned ??= value;
+            return [];
+          }),
+        returned: () => (returned === undefined ? '' : JSON.stringify(returned)),
+      },
+      () => iterator.return?.(),
+    );
+  }
+
+  #invoke(
+    deployment: string,
+    method: string,
+    args: string,
+    audio: readonly Audio[],
+    images: readonly Image[],
+  ): unknown {
+    const known = this.#fakes.deployments ?? {};
+    const target = known[deployment];
+    if (!target)
+      throw new HostError(
+        'NotFoundError',
+        'not-found',
+        `no deployment "${deployment}"; there are ${Object.keys(known).join(', ')}`,
+      );
+    const call = target[method];
+    if (!call)
+      throw new HostError('NotFoundError', 'not-found', `the deployment "${deployment}" has no method "${method}"`);
+    const decoded: unknown = JSON.parse(args, (_key, value: unknown) => {
+      if (typeof value !== 'object' || value === null) return value;
+      if ('$audio' in value) return this.#audio.get(this.#still(audio[Number(value.$audio)], 'audio'));
+      if ('$image' in value) return this.#images.get(this.#still(images[Number(value.$image)], 'image'));
+      return value;
+    });
+    this.calls.push({ deployment, method, args: decoded });
+    return call.call(target, decoded as never);
+  }
+
+  /** Returns a handle in a call. Throws when it is not open. */
+  #still<T extends object>(handle: T | undefined, what: string): T {
+    if (!handle || !this.#open.has(handle)) throw new Error(`the ${what} of a call is not open`);
+    return handle;
+  }
+
+  #handle<T extends object>(methods: T, onDispose?: () => void): T & Disposable {
+    const handle = {
+      ...methods,
+      [Symbol.dispose]: () => {
+        if (!this.#open.delete(handle)) throw new Error('a handle was disposed twice');
+        onDispose?.();
+      },
+    };
+    this.#open.add(handle);
+    return handle;
+  }
+}
+
+function fakeRepositoriesOf({
+  repositories = new FakeRepositories(),
+}: FakeHost): Pick<Host, 'repositories' | 'repositories-write'> {
+  return repositories === null
+    ? {}
+    : { repositories: fakeRepositories(repositories), 'repositories-write': fakeRepositoriesWrite(repositories) };
+}
+
+function bodyBytes(body: unknown): Uint8Array {
+  if (body === undefined) return new Uint8Array();
+  if (body instanceof Uint8Array) return body;
+  return encodeUtf8(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+function fakeStorage(values: FakeStorage): Storage {
+  return {
+    get: (key) => (values.has(key) ? bytesOf(values.get(key)) : undefined),
+    set: (key, bytes) => {
+      const length = encodeUtf8(key).length;
+      if (length < 1 || length > 120)
+        throw toErrorRecord(new HostError('InvalidKey', 'invalid-input', `a key has 1 to 120 bytes, not ${length}`));
+      values.set(key, valueOf(bytes));
+    },
+    delete: (key) => values.delete(key),
+    list: (prefix, after, limit) =>
+      [...values.keys()]
+        .filter((key) => key.startsWith(prefix) && (after === undefined || compareUtf8(key, after) > 0))
+        .sort(compareUtf8)
+        .slice(0, limit),
+  };
+}
+
+const bytesOf = (value: unknown): Uint8Array =>
+  value instanceof Uint8Array ? value : encodeUtf8(JSON.stringify(value) ?? 'null');
+
+/** Returns the value of JSON, so that tests can look at it. */
+function valueOf(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(decodeUtf8(bytes));
+  } catch {
+    return bytes;
+  }
+}
+
+/** Runs a call, whose errors become records, because errors cross the border as records. */
+function atBorder<T>(call: () => T): T {
+  try {
+    return call();
+  } catch (thrown) {
+    throw toErrorRecord(thrown);
+  }
+}
+
+function black(width: number, height: number): Uint8Array {
+  return new Uint8Array(3 * width * height);
+}

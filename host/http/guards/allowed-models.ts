@@ -1,9 +1,0 @@
-import type { Context } from 'koa';
-import { allowedDeployments } from '../../access/index.ts';
-import { type ModelDirectory, onlyModels } from '../../deployments/index.ts';
-import { callerOf } from './caller.ts';
-
-/** Returns the models that the API key of a request allows to requests to a path. */
-export function allowedModels(ctx: Context, models: ModelDirectory, path = ctx.path): ModelDirectory {
-  return onlyModels(models, allowedDeployments(callerOf(ctx).scopes, path));
-}

@@ -1,8 +1,0 @@
-import type { LogFields } from '../../../core/log/logger.ts';
-import type { Caller } from '../../../core/request-context.ts';
-
-/** Who works with what all users have. */
-export interface Operator extends Pick<Caller, 'traceparent'> {
-  /** For the log. */
-  readonly by: LogFields;
-}

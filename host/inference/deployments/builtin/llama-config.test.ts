@@ -1,0 +1,76 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { silentLogger } from '../../../base/core/log/logger.ts';
+import { LlamaTextGenerationConfig, LlamaTextGenerationDeployment } from './llama-text-generation-deployment.ts';
+
+const Config = suite('the configuration of a language model');
+
+const messageOf = (modelKwargs: object): string => {
+  try {
+    const accepted = new LlamaTextGenerationConfig({ model_kwargs: modelKwargs });
+    return `accepted: ${JSON.stringify(accepted.model_kwargs)}`;
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
+for (const [kwargs, message] of [
+  [
+    { trust_remote_code: false, quantization_config: { load_in_8bit: false, load_in_4bit: true } },
+    /^accepted: .*"load_in_4bit":true/,
+  ],
+  [{ quantization_config: { weight_type: 'auto' } }, /^accepted/],
+  [{ quantization_config: { weight_type: 'q9' } }, /model_kwargs\.quantization_config\.weight_type/],
+  [
+    { quantization_config: { load_in_8bit: true, load_in_4bit: true } },
+    /only one of load_in_4bit, load_in_8bit and weight_type/,
+  ],
+  [{ quantization_config: { bnb_4bit_quant_type: 'nf4' } }, /bnb_4bit_quant_type: .*write weight_type/],
+  [{ torch_dtype: 'float16' }, /torch_dtype: .*write quantization_config\.weight_type/],
+  [{ device_map: 'auto' }, /device_map: .*write ray_actor_options\.num_gpus and n_gpu_layers/],
+  [{ speculative_config: { method: 'ngram' } }, /^accepted: .*"num_speculative_tokens":8/],
+  [{ speculative_config: { method: 'draft_model', model: 'smollm2-135m-instruct' } }, /^accepted: .*"p_min":0\.5/],
+  [{ speculative_config: { method: 'draft_model' } }, /model_kwargs\.speculative_config\.model/],
+  [{ speculative_config: { method: 'ngram', model: 'x' } }, /model_kwargs\.speculative_config.*model/],
+  [{ speculative_config: { method: 'medusa' } }, /model_kwargs\.speculative_config\.method/],
+  [{ prompt_cache: { path: 'prompts' } }, /^accepted: .*"max_bytes":4294967296,"min_tokens":256/],
+  [{ prompt_cache: {} }, /model_kwargs\.prompt_cache\.path/],
+  [{ prompt_cache: { path: 'prompts', max_bytes: 10 } }, /model_kwargs\.prompt_cache\.max_bytes/],
+  [{ type_k: 'q8_0', type_v: 'q4_0', use_mlock: true, use_mmap: false, n_gpu_layers: 'auto' }, /^accepted/],
+  [{ type_k: 'q8_0', flash_attn: 'off' }, /^accepted/],
+  [{ type_k: 'f16', kv_type: 'q8_0', flash_attn: 'off' }, /model_kwargs\.flash_attn.*type_v or kv_type/],
+  [{ type_v: 'q2_k' }, /model_kwargs\.type_v/],
+  [{ n_gpu_layers: 'most' }, /model_kwargs\.n_gpu_layers/],
+  [{ flash_attn: true }, /model_kwargs\.flash_attn/],
+  [{ max_model_len: 4096 }, /max_model_len: .*write n_ctx/],
+] as const) {
+  Config(`${JSON.stringify(kwargs)}: ${String(message)}`, () => assert.match(messageOf(kwargs), message));
+}
+
+Config('only a request chooses the number of answers', () => {
+  const config = { default_sampling_params: { n: 2 } };
+  assert.throws(() => new LlamaTextGenerationConfig(config), /default_sampling_params\.n.*only a request chooses/);
+});
+
+for (const [projector, expected] of [
+  [undefined, ['model.gguf']],
+  ['projector.gguf', ['images', 'model.gguf', 'projector.gguf']],
+] as const)
+  Config(`the library for images is ${projector ? '' : 'not '}built for the projector ${projector}`, async () => {
+    const prepared: string[] = [];
+    const config = new LlamaTextGenerationConfig({ model_id: 'model.gguf', model_kwargs: { mmproj: projector } });
+    const spec = await LlamaTextGenerationDeployment.prepare(config, {
+      models: { pull: async (id) => (prepared.push(id), { path: `/models/${id}` }) },
+      log: silentLogger,
+      signal: new AbortController().signal,
+      env: {},
+      cpus: async () => 1,
+      buildImages: async () => prepared.push('images'),
+      numGpus: 0,
+      progress: () => {},
+    });
+    assert.equal(prepared, expected);
+    assert.is(spec['mmproj_path'], projector && `/models/${projector}`);
+  });
+
+Config.run();

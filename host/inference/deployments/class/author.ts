@@ -1,0 +1,17 @@
+// `aana-host/deployment`: the API for deployment classes. It imports nothing of the server, because replicas load it.
+export { AanaError, type AanaErrorOptions, type ErrorKind } from '../../../base/core/errors.ts';
+export type { LogFields, Logger } from '../../../base/core/log/logger.ts';
+export { InferenceException } from '../../replicas/process/inference-exception.ts';
+export * as schemas from '../../../base/schemas/index.ts';
+export { BaseTextGenerationDeployment } from './base-text-generation-deployment.ts';
+export type { BoundDeployment, OptionsOf } from './bound-deployment.ts';
+export { type ConfigClass, configClass, type ConfigObject } from './config-class.ts';
+export {
+  type CallContext,
+  Deployment,
+  type DeploymentClass,
+  type DeploymentContext,
+  type Implements,
+} from './deployment.ts';
+export { type Input, method, type MethodDefinition, type MethodTable, type Output, streamingMethod } from './method.ts';
+export { z } from 'zod';

@@ -1,0 +1,104 @@
+import type * as z from 'zod';
+import type { Logger } from '../../../base/core/log/logger.ts';
+import type { RequestContext } from '../../../base/core/request-context.ts';
+import type { Artifact } from '../../../base/schemas/index.ts';
+import { bind, type BoundDeployment, type OptionsOf } from './bound-deployment.ts';
+import type { ConfigType, SchemaOf } from './config-class.ts';
+import { definitionOf } from './custom-definition.ts';
+import type { FeedArgument, MethodDefinition, MethodTable } from './method.ts';
+
+/** Second argument of `applyConfig` and `reconfigure`. */
+export interface DeploymentContext {
+  /** Writes to the log of the host. */
+  readonly log: Logger;
+  /** Paths of the model files that the static `models` named, by the same keys. */
+  readonly models: Readonly<Record<string, string>>;
+  /**
+   * Returns the path of an artifact, such as decoded audio or an uploaded file. The path is valid while the call that
+   * has the artifact as an argument runs. Rejects with `ArtifactNotFound`.
+   */
+  artifactPath(artifact: Artifact): Promise<string>;
+  /**
+   * Reports the progress of loading: 0 to 1, or undefined when unknown. A start without a report for `start_timeout_s`
+   * (default 300) fails.
+   */
+  progress(fraction: number | undefined, text: string): void;
+}
+
+/** Second argument of a method. */
+export interface CallContext extends RequestContext {
+  /** Aborted when the caller cancels or disconnects. */
+  readonly signal: AbortSignal;
+  /** Reports the part of the call that is done, from 0 to 1. It may be called often. */
+  readonly progress: (fraction: number) => void;
+  /** Writes to the log of the host, with the request's id. */
+  readonly log: Logger;
+}
+
+/**
+ * Base class of custom deployments. Each replica is a process that imports the module of the class and makes one object
+ * of it, so importing the module must start nothing. `static module`, `static config` and `static methods` describe the
+ * deployment (see `DeploymentClass`). The class has a method for each name in the table of methods.
+ */
+export abstract class Deployment<Config = unknown> {
+  /**
+   * Returns the argument of `AanaApp.registerDeployment`. Throws `ValidationError`, which names the unknown or invalid
+   * key.
+   */
+  static options<C extends ConfigType, M extends MethodTable>(
+    this: DeploymentClass<C, M>,
+    options: OptionsOf<z.core.input<SchemaOf<C>>> = {},
+  ): BoundDeployment<M> {
+    return bind(definitionOf(this), options, `${this.name}.options`) as BoundDeployment<M>;
+  }
+
+  /** Loads the model and other resources. If it throws, the start of the replica fails. */
+  applyConfig?(config: Config, context: DeploymentContext): Promise<void> | void;
+  /** Makes one small call as users do. The replica is ready when it returns. */
+  warmUp?(): Promise<void> | void;
+  /**
+   * Applies a changed configuration to calls that begin afterwards, while running calls go on. If it throws, the
+   * deployment must keep its old configuration. If it makes no progress for `start_timeout_s`, the update fails and the
+   * replica is replaced. Without this method a change of the configuration replaces the replicas.
+   */
+  reconfigure?(config: Config, context: DeploymentContext): Promise<void> | void;
+  /**
+   * Called every `health_check_period_s`. If it throws, or takes longer than `health_check_timeout_s`, the replica is
+   * replaced.
+   */
+  checkHealth?(): Promise<void> | void;
+  /** Frees all resources. Called when no call is running any more. */
+  dispose?(): Promise<void> | void;
+}
+
+/** Type of the class's method for an entry of the table. */
+type Implementation<Method> =
+  Method extends MethodDefinition<infer I, infer O, infer Streaming, infer _End, infer Fed>
+    ? Streaming extends true
+      ? (input: z.core.output<I> & FeedArgument<Fed, 'output'>, context: CallContext) => AsyncIterable<z.core.input<O>>
+      : (input: z.core.output<I>, context: CallContext) => Promise<z.core.input<O>>
+    : never;
+
+/**
+ * Methods that a class with this table must have: `class Sentiment extends Deployment implements Implements<typeof
+ * methods>`.
+ */
+export type Implements<M extends MethodTable> = { readonly [Name in keyof M]: Implementation<M[Name]> };
+
+/** A class that can be deployed. */
+export interface DeploymentClass<C extends ConfigType = ConfigType, M extends MethodTable = MethodTable> {
+  new (): Deployment<never> & Implements<M>;
+  /** Name under which the module exports the class. */
+  readonly name: string;
+  /** `import.meta.url` of the module that exports the class. */
+  readonly module: string;
+  /** Schema of `user_config`, or a class made by `configClass`. */
+  readonly config: C;
+  readonly methods: M;
+  /** Calls that one replica takes at the same time, unless the options set another number. Default: 5. */
+  readonly maxOngoingRequests?: number;
+  /** Returns models to fetch before the start, by keys of your choice: catalogue ids, hub addresses or paths. */
+  models?(config: z.core.output<SchemaOf<C>>): Readonly<Record<string, string>>;
+  /** Returns a text for a call. Calls with the same text prefer the same replica. */
+  affinity?(method: string, args: Readonly<Record<string, unknown>>): string | undefined;
+}

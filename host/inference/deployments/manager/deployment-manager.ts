@@ -1,0 +1,536 @@
+import { type Clock, systemClock } from '../../../base/core/clock.ts';
+import { deferred } from '../../../base/core/deferred.ts';
+import { fail } from '../../../base/core/errors.ts';
+import type { Machine } from '../../devices/index.ts';
+import type { RequestContext } from '../../../base/core/request-context.ts';
+import { trackRequests } from '../../../base/core/async/request-scope.ts';
+import type { ReplicaSetStatus, Reservation } from '../../replicas/index.ts';
+import { type BoundDeployment, boundFrom, isBound } from '../class/bound-deployment.ts';
+import { check } from '../class/check.ts';
+import { cpusOfReplica, fewerThreads } from '../placement/cpu-plan.ts';
+import { DeploymentCalls } from '../handle/deployment-calls.ts';
+import { DeploymentChanges, type ReplicaRange, type UpdateReport } from './deployment-changes.ts';
+import type { DeploymentDefinition } from '../class/deployment-definition.ts';
+import type { DeploymentOptionsInput } from '../class/deployment-options.ts';
+import type { DeploymentPlaces, PlannedDeployment } from '../placement/deployment-places.ts';
+import { DeploymentStarter, type DeploymentStarterOptions, type Report } from './deployment-starter.ts';
+import { type DeploymentDescription, describeDeployment, describeMethods } from '../class/describe.ts';
+import { DevicePlan, type DeviceState } from '../placement/device-plan.ts';
+import { HandleOptions, type HandleOptionsInput } from '../handle/handle-options.ts';
+import { LlamaEmbeddingDeployment } from '../builtin/llama-embedding-deployment.ts';
+import { LlamaRerankDeployment } from '../builtin/llama-rerank-deployment.ts';
+import { LlamaTextGenerationDeployment } from '../builtin/llama-text-generation-deployment.ts';
+import { ManagedDeployment } from './managed-deployment.ts';
+import { OpenAITextGenerationDeployment } from '../builtin/openai-text-generation-deployment.ts';
+import { RoomMaker } from '../placement/room-maker.ts';
+import { type StartFailure, startFailure } from './start-failures.ts';
+import { type DescribedHandle, withMethods } from '../handle/typed-handle.ts';
+import { SpeakerDiarizationDeployment } from '../builtin/speech/speaker-diarization-deployment.ts';
+import { VadDeployment } from '../builtin/speech/vad-deployment.ts';
+import { WhisperDeployment } from '../builtin/speech/whisper-deployment.ts';
+
+export interface DeploymentManagerOptions extends DeploymentStarterOptions {
+  /** Awaited before a replica starts, for example for the build of the addon. Models are fetched at the same time. */
+  readonly beforeReplicas?: (() => Promise<unknown>) | undefined;
+  /** Returns the devices for replicas. Default: no GPU and unlimited memory. */
+  readonly machine?: ((signal: AbortSignal) => Promise<Machine>) | undefined;
+  /** Further types of deployments besides the built-in ones. */
+  readonly definitions?: readonly DeploymentDefinition[] | undefined;
+}
+
+export interface DeploymentProgress {
+  readonly deployment: string;
+  /** 0 to 1; undefined when unknown. */
+  readonly fraction: number | undefined;
+  readonly text: string;
+  /** Set in the last report, when the start or update has ended. */
+  readonly isReady?: boolean | undefined;
+}
+
+export interface DeployOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly onProgress?: ((progress: DeploymentProgress) => void) | undefined;
+}
+
+export interface StartOptions extends DeployOptions {
+  /**
+   * Whether each deployment starts after the one before is ready. Default: models are fetched one after the other, and
+   * replicas load at the same time.
+   */
+  readonly sequential?: boolean | undefined;
+}
+
+export interface UpdateOptions extends DeployOptions {
+  /** Seconds that a new replica must serve before the next old replica is stopped. Default: 5. */
+  readonly watchS?: number | undefined;
+}
+
+/** Built-in types of deployments. */
+export const builtinDefinitions: readonly DeploymentDefinition[] = [
+  WhisperDeployment,
+  LlamaTextGenerationDeployment,
+  OpenAITextGenerationDeployment,
+  LlamaEmbeddingDeployment,
+  LlamaRerankDeployment,
+  SpeakerDiarizationDeployment,
+  VadDeployment,
+];
+
+const DEFAULT_WATCH_S = 5;
+const MAX_WATCH_S = 86_400;
+/** Time for further failures after the first one, so that one error can report them all. */
+const FAILURE_WINDOW_MS = 2000;
+
+export interface Readiness {
+  readonly ready: boolean;
+  /** Names of started deployments that serve no calls now. */
+  readonly away: readonly string[];
+}
+
+/** The deployments of one host: their configuration, their replicas, and handles to them. */
+export class DeploymentManager {
+  readonly #options: DeploymentManagerOptions;
+  readonly #clock: Clock;
+  readonly #definitions: ReadonlyMap<string, DeploymentDefinition>;
+  readonly #deployments = new Map<string, ManagedDeployment>();
+  readonly #listeners = new Set<() => void>();
+  readonly #stopping = new AbortController();
+  readonly #starter: DeploymentStarter;
+  readonly #changes: DeploymentChanges;
+  readonly #calls: DeploymentCalls;
+  readonly #roomMaker: RoomMaker;
+  #plan: DevicePlan | undefined;
+
+  constructor(options: DeploymentManagerOptions) {
+    const { log, simulated } = options;
+    this.#options = options;
+    this.#clock = simulated?.clock ?? systemClock;
+    this.#definitions = new Map(
+      [...builtinDefinitions, ...(options.definitions ?? [])].map((definition) => [definition.name, definition]),
+    );
+    this.#starter = new DeploymentStarter(options);
+    this.#changes = new DeploymentChanges(this.#starter, log);
+    this.#calls = new DeploymentCalls({
+      log,
+      clock: this.#clock,
+      telemetry: options.telemetry,
+      random: simulated?.random ?? Math.random,
+      find: (name) => this.#require(name),
+    });
+    this.#roomMaker = new RoomMaker(() => this.#deployments.values());
+  }
+
+  /**
+   * Registers the result of a class's `options`, or an entry of the configuration file. Throws `ValidationError`, which
+   * names the deployment and the key.
+   */
+  register(name: string, deployment: BoundDeployment | DeploymentOptionsInput): BoundDeployment {
+    trackRequests();
+    const what = `deployment ${name}`;
+    if (this.#deployments.has(name)) throw fail('DeploymentExists', `${what} is already registered`);
+    const bound = this.#bind(name, deployment);
+    this.#deployments.set(name, new ManagedDeployment(name, bound));
+    this.#namesChanged();
+    return bound;
+  }
+
+  /** Whether a deployment has this name. */
+  has(name: string): boolean {
+    return this.#deployments.has(name);
+  }
+
+  /** Calls `listener` after a deployment was registered or removed. */
+  onNames(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Returns the current definition and options of each deployment, in the order of registration. */
+  registered(): ReadonlyMap<string, BoundDeployment> {
+    return new Map([...this.#deployments.values()].map(({ name, bound }) => [name, bound]));
+  }
+
+  /** Removes a deployment that was not started. Does nothing if there is none of that name. */
+  unregister(name: string): void {
+    const deployment = this.#deployments.get(name);
+    if (!deployment) return;
+    if (deployment.state !== 'registered')
+      throw fail('DeploymentRunning', `deployment ${name} has been started; use remove() instead`, {
+        data: { deployment: name },
+      });
+    this.#deployments.delete(name);
+    this.#namesChanged();
+  }
+
+  /**
+   * Fetches models and starts the replicas of all deployments. When one fails, all are stopped, and the error says
+   * which deployments failed and why.
+   */
+  async start({ signal, onProgress, sequential = false }: StartOptions = {}): Promise<void> {
+    const deployments = [...this.#deployments.values()].filter(({ state }) => state === 'registered');
+    if (deployments.length === 0) return;
+    const giveUp = new AbortController();
+    const all = AbortSignal.any([giveUp.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
+    // Devices are detected while the first model is fetched. A deployment that asks for too much ends the fetch.
+    const plan = this.#makePlan(all);
+    const places = plan.then((made) => made.reserve(deployments.map(planned)));
+    places.catch((error: unknown) => giveUp.abort(error));
+    const failures: StartFailure[] = [];
+    const onFailure = (deployment: string, error: unknown): void => {
+      if (all.aborted) return; // it was stopped and did not fail
+      failures.push({ deployment, error });
+      if (failures.length === 1)
+        void this.#clock.delay(FAILURE_WINDOW_MS, all).then(
+          () => giveUp.abort(error),
+          () => {},
+        );
+    };
+    const starts: Promise<void>[] = [];
+    // Models are fetched one after the other, while the addon is built and replicas load.
+    for (const deployment of deployments) {
+      if (all.aborted || (sequential && failures.length > 0)) break;
+      const { fetched, started } = this.#deploy(
+        deployment,
+        plan,
+        places.then((each) => each.get(deployment.name)),
+        all,
+        onProgress,
+      );
+      starts.push(started.catch((error: unknown) => onFailure(deployment.name, error)));
+      await (sequential ? starts.at(-1) : fetched);
+    }
+    await Promise.all(starts);
+    if (failures.length === 0 && !all.aborted) return;
+    giveUp.abort();
+    await this.shutdown({ graceMs: 0 });
+    signal?.throwIfAborted();
+    throw failures.length > 0 ? startFailure(failures) : all.reason;
+  }
+
+  /** Starts a deployment that is new or has failed. Rejects like {@link start}, without stopping other deployments. */
+  async deployOne(name: string, { signal, onProgress }: DeployOptions = {}): Promise<void> {
+    const deployment = this.#require(name);
+    deployment.requireIdle();
+    if (deployment.state === 'serving')
+      throw fail('DeploymentRunning', `deployment ${name} is already running; update it to change it`, {
+        data: { deployment: name },
+      });
+    const all = AbortSignal.any([deployment.ending.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
+    all.throwIfAborted();
+    const makePlan = async (): Promise<DevicePlan> => {
+      await deployment.replicas?.stop(0); // replicas of the failed start
+      return this.#makePlan(all);
+    };
+    const plan = makePlan();
+    await this.#deploy(
+      deployment,
+      plan,
+      plan.then((made) => made.reserve([planned(deployment)]).get(name)),
+      all,
+      onProgress,
+    ).started;
+  }
+
+  /**
+   * Starts a deployment that was unloaded or has failed, with its current options. Does nothing if it serves. Rejects
+   * like {@link deployOne}; a deployment that was unloaded then is unloaded again.
+   */
+  async load(name: string, options: DeployOptions = {}): Promise<void> {
+    const deployment = this.#require(name);
+    const wasUnloaded = deployment.isUnloaded;
+    if (deployment.state === 'serving') return;
+    try {
+      await this.deployOne(name, options);
+    } catch (error) {
+      if (wasUnloaded && deployment.enter('unload')) await this.#unload(deployment, 0);
+      throw error;
+    }
+  }
+
+  /**
+   * Ends the replicas of a deployment, which stays registered. New calls are refused with `DeploymentUnloaded`. Running
+   * and waiting calls may finish for `graceMs` or the time in the options, whichever is less. Does nothing if it is
+   * unloaded. Throws `DeploymentBusy` or `DeploymentNotStarted`.
+   */
+  async unload(
+    name: string,
+    { graceMs = Number.POSITIVE_INFINITY }: { readonly graceMs?: number | undefined } = {},
+  ): Promise<void> {
+    const deployment = this.#require(name);
+    deployment.requireIdle();
+    if (deployment.state === 'unloaded') return;
+    if (!deployment.enter('unload'))
+      throw fail('DeploymentNotStarted', `deployment ${name} is not started yet`, {
+        data: { deployment: name },
+      });
+    await this.#unload(deployment, graceMs);
+    this.#options.log.info('deployment unloaded', { deployment: name });
+  }
+
+  /**
+   * Removes the deployment. New calls are refused. Running calls may finish for `graceMs` or the time in the options,
+   * whichever is less. A start or change in progress is ended.
+   */
+  async remove(
+    name: string,
+    { graceMs = Number.POSITIVE_INFINITY }: { readonly graceMs?: number } = {},
+  ): Promise<void> {
+    const deployment = this.#require(name);
+    if (!deployment.enter('remove')) deployment.requireIdle();
+    deployment.ending.abort(
+      fail('DeploymentStopped', `deployment ${name} is being removed`, {
+        data: { deployment: name },
+      }),
+    );
+    await stop(deployment, graceMs);
+    deployment.enter('removed');
+    this.#deployments.delete(name);
+    this.#namesChanged();
+  }
+
+  /**
+   * Changes a running deployment without losing a call: in place if running replicas can take the changes, otherwise
+   * replica by replica, with a rollback when the new version fails. Rejects, with nothing changed, when the options are
+   * invalid, when another change is in progress, when the new version fits on no device, or with the signal's reason.
+   */
+  async update(
+    name: string,
+    given: BoundDeployment | DeploymentOptionsInput,
+    { signal, onProgress, watchS = DEFAULT_WATCH_S }: UpdateOptions = {},
+  ): Promise<UpdateReport> {
+    const deployment = this.#require(name);
+    const bound = this.#bind(name, given);
+    if (!(watchS >= 0 && watchS <= MAX_WATCH_S))
+      throw fail('ValidationError', `deployment ${name}: watchS must be 0 to ${MAX_WATCH_S} seconds`);
+    const [before, after] = [deployment.bound.definition.name, bound.definition.name];
+    if (before !== after)
+      throw fail(
+        'DeploymentTypeChanged',
+        `deployment ${name} is a ${before} and cannot become a ${after}; remove it and register it again`,
+        { data: { deployment: name } },
+      );
+    if (deployment.state === 'unloaded') {
+      deployment.bound = bound; // the next load uses it
+      return { deployment: name, outcome: 'updated', how: 'in-place', replaced: 0, reason: '', lastLines: [] };
+    }
+    return this.#change(deployment, signal, async (all) => {
+      const plan = await this.#makePlan(all);
+      const progress: Report = (fraction, text) => onProgress?.({ deployment: name, fraction, text });
+      const report = await this.#changes.update(deployment, bound, plan, {
+        signal: all,
+        progress,
+        watchS,
+        cpusOf: (next) => this.#cpusOf(deployment, next, plan),
+      });
+      onProgress?.({ deployment: name, fraction: 1, text: report.outcome, isReady: true });
+      return report;
+    });
+  }
+
+  /**
+   * Sets the number of replicas (the minimum, if the deployment is autoscaled), or the bounds of autoscaling. Resolves
+   * when new replicas are ready. Throws `InsufficientResources`, which names demand and supply, or `FailedDeployment`;
+   * then nothing has changed.
+   */
+  async scale(name: string, replicas: number | ReplicaRange): Promise<void> {
+    const deployment = this.#require(name);
+    await this.#change(deployment, undefined, async () => {
+      await deployment.places?.look();
+      await this.#changes.scale(deployment, replicas);
+    });
+  }
+
+  /**
+   * Returns whether calls are served: those of one deployment, or those of any. A host without deployments is ready.
+   * Throws `DeploymentNotFound`.
+   */
+  readiness(name?: string): Readiness {
+    const asked = name === undefined ? [...this.#deployments.values()] : [this.#require(name)];
+    const started = asked.filter(({ canServe }) => canServe !== undefined);
+    const away = started.filter(({ canServe }) => canServe === false).map((deployment) => deployment.name);
+    const isEmpty = name === undefined && started.length === 0;
+    return { ready: isEmpty || away.length < started.length, away };
+  }
+
+  status(): Record<string, ReplicaSetStatus> {
+    return Object.fromEntries(
+      [...this.#deployments.values()].map((deployment) => [deployment.name, deployment.status()]),
+    );
+  }
+
+  /** Returns the devices of the machine. Empty before the first deployment starts. */
+  devices(): DeviceState[] {
+    return this.#plan?.devices() ?? [];
+  }
+
+  /** Returns the deployments whose replicas load the file, or are about to load it. */
+  usersOf(file: string): string[] {
+    return [...this.#deployments.values()].filter(({ texts }) => texts.has(file)).map(({ name }) => name);
+  }
+
+  /** Returns the configuration schema and the methods of each deployment. */
+  describe(): Record<string, DeploymentDescription> {
+    return Object.fromEntries(
+      [...this.#deployments.values()].map(({ name, bound }) => [name, describeDeployment(bound.definition)]),
+    );
+  }
+
+  /**
+   * Reserves room in a deployment for a call that follows other work of its request, such as the fetch of a video.
+   * Throws `DeploymentNotFound`, or the error with which the call would be refused now: `DeploymentFull`,
+   * `DeploymentOverloaded`.
+   */
+  reserve(name: string, context: RequestContext): Reservation {
+    return this.#calls.reserve(name, context);
+  }
+
+  /**
+   * Returns a handle. Each of its calls goes to the deployment that has the name at that time; calls before the start
+   * are refused. Throws `DeploymentNotFound`, which names all deployments.
+   */
+  handle(name: string, retry: HandleOptionsInput = {}): DescribedHandle {
+    const policy = check(HandleOptions, retry, `handle of deployment ${name}`);
+    const { methods } = this.#require(name).bound.definition;
+    return withMethods(this.#calls.handle(name, policy), methods, () => describeMethods(methods));
+  }
+
+  /**
+   * Ends all replicas. Running calls may finish for `graceMs` or the time in the deployment's options, whichever is
+   * less. May be called twice.
+   */
+  async shutdown({ graceMs }: { readonly graceMs: number }): Promise<void> {
+    this.#stopping.abort(fail('DeploymentStopped', 'the deployments are shutting down'));
+    await Promise.all([...this.#deployments.values()].map((deployment) => stop(deployment, graceMs)));
+  }
+
+  #namesChanged(): void {
+    for (const listener of this.#listeners) listener();
+  }
+
+  /** Starts a deployment. `prepared` settles when the model has been fetched. */
+  #deploy(
+    deployment: ManagedDeployment,
+    plan: Promise<DevicePlan>,
+    places: Promise<DeploymentPlaces | undefined>,
+    signal: AbortSignal,
+    onProgress: DeployOptions['onProgress'],
+  ): { readonly fetched: Promise<void>; readonly started: Promise<void> } {
+    const { name } = deployment;
+    const progress: Report = (fraction, text) => onProgress?.({ deployment: name, fraction, text });
+    deployment.enter('start');
+    const failed = new AbortController();
+    const all = AbortSignal.any([signal, failed.signal]);
+    const fetched = deferred();
+    const cpus = async (): Promise<number> => {
+      fetched.resolve(); // a definition asks for processors when it has its models
+      progress(undefined, 'waiting for the devices');
+      return (deployment.cpus = this.#cpusOf(deployment, deployment.bound, await plan));
+    };
+    const prepared = this.#starter.prepare(name, deployment.bound, cpus, all, progress);
+    void prepared.catch(() => {}).then(() => fetched.resolve());
+    const start = async (): Promise<void> => {
+      try {
+        const [spec, reserved] = await Promise.all([prepared, places]);
+        deployment.coming = spec;
+        if (!reserved) throw new Error(`no places were planned for ${name}`);
+        await this.#starter.start(deployment, spec, reserved, {
+          signal: all,
+          progress,
+          makeRoom: (take) => this.#roomMaker.makeRoom(deployment, take),
+        });
+        deployment.enter('started');
+      } catch (error) {
+        failed.abort(error); // ends the fetch of the model
+        deployment.fail(signal.aborted ? `deployment ${name} was stopped before it was ready` : error);
+        throw error;
+      } finally {
+        deployment.coming = undefined;
+        await places.then(
+          (reserved) => reserved?.releaseReserved(),
+          () => {},
+        );
+      }
+      onProgress?.({ deployment: name, fraction: 1, text: 'ready', isReady: true });
+    };
+    const started = start();
+    deployment.work = started.catch(() => {});
+    return { fetched: fetched.promise, started };
+  }
+
+  async #unload(deployment: ManagedDeployment, graceMs: number): Promise<void> {
+    await stop(deployment, graceMs);
+    deployment.replicas = undefined;
+    deployment.places = undefined;
+    deployment.enter('unloaded');
+  }
+
+  async #change<T>(
+    deployment: ManagedDeployment,
+    signal: AbortSignal | undefined,
+    change: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    deployment.requireIdle();
+    deployment.requireReplicas();
+    const all = AbortSignal.any([deployment.ending.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
+    all.throwIfAborted();
+    deployment.enter('change');
+    const changed = change(all).finally(() => {
+      deployment.coming = undefined;
+      deployment.enter('changed');
+    });
+    deployment.work = changed.catch(() => {});
+    return changed;
+  }
+
+  #bind(name: string, given: BoundDeployment | DeploymentOptionsInput): BoundDeployment {
+    return isBound(given) ? given : boundFrom(given, this.#definitions, `deployment ${name}`);
+  }
+
+  async #makePlan(signal: AbortSignal): Promise<DevicePlan> {
+    await this.#options.beforeReplicas?.(); // the addon reports the devices
+    signal.throwIfAborted();
+    if (!this.#plan) {
+      const machine = (await this.#options.machine?.(signal)) ?? { gpus: [], memoryBytes: 0 };
+      this.#plan ??= new DevicePlan(machine, this.#options.log, this.#stopping.signal, this.#options.telemetry);
+    }
+    await this.#plan.look(signal);
+    return this.#plan;
+  }
+
+  /**
+   * Returns the processors that each replica of `next`, the current or coming options, should keep busy beside all
+   * others.
+   */
+  #cpusOf(deployment: ManagedDeployment, next: BoundDeployment, { machine }: DevicePlan): number {
+    const others = this.#othersThan(deployment);
+    const fewer = fewerThreads(next, others, machine);
+    if (fewer !== undefined)
+      this.#options.log.warn('fewer threads than configured', { deployment: deployment.name, reason: fewer });
+    return cpusOfReplica(next, others, machine);
+  }
+
+  #othersThan(deployment: ManagedDeployment): BoundDeployment[] {
+    return [...this.#deployments.values()]
+      .filter((other) => other !== deployment && !other.isUnloaded)
+      .map(({ bound }) => bound);
+  }
+
+  #require(name: string): ManagedDeployment {
+    const deployment = this.#deployments.get(name);
+    if (deployment) return deployment;
+    const known = [...this.#deployments.keys()].join(', ') || 'none';
+    throw fail('DeploymentNotFound', `there is no deployment ${name}; deployments are: ${known}`, {
+      data: { deployment: name },
+    });
+  }
+}
+
+function planned({ name, bound: { options } }: ManagedDeployment): PlannedDeployment {
+  return { name, options };
+}
+
+/** Ends the replicas and the current start or change. */
+async function stop(deployment: ManagedDeployment, graceMs: number): Promise<void> {
+  await deployment.replicas?.stop(Math.min(graceMs, deployment.bound.options.graceful_shutdown_timeout_s * 1000));
+  await deployment.work;
+  await deployment.replicas?.stop(0); // replicas that a start made in the meantime
+}

@@ -1,0 +1,169 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { silentLogger } from '../../../base/core/log/logger.ts';
+import { type Machine, PlacementLedger } from '../../devices/index.ts';
+import type { Place } from '../../replicas/index.ts';
+import type { ReplicaMemory } from '../../rpc/index.ts';
+import { DeploymentOptions } from '../class/deployment-options.ts';
+import { DeploymentPlaces } from './deployment-places.ts';
+import { DevicePlan } from './device-plan.ts';
+
+const Places = suite('the places of a deployment');
+
+const GIB = 2 ** 30;
+const NEED = { weightsBytes: 8 * GIB, contextBytes: 2 * GIB };
+const ON_CPU = DeploymentOptions.parse({ type: 'any' });
+
+/** Returns a machine without GPUs and with this much memory. */
+function ledgerOf(memoryGiB: number): PlacementLedger {
+  return new PlacementLedger({ gpus: [], memoryBytes: memoryGiB * GIB });
+}
+
+function placesOf(ledger: PlacementLedger, name: string): DeploymentPlaces {
+  const places = new DeploymentPlaces(ledger, { name, options: ON_CPU });
+  places.countMemory(NEED);
+  return places;
+}
+
+function taken(places: DeploymentPlaces): Place {
+  const place = places.take();
+  if (!place) throw new Error('there is no room');
+  return place;
+}
+
+Places('count shared weights once, for a replica that remains', () => {
+  const ledger = ledgerOf(16);
+  const places = placesOf(ledger, 'llm');
+  const [first, second] = [taken(places), taken(places)];
+  assert.is(ledger.cpuMemoryBytes, 12 * GIB);
+  first.release();
+  assert.is(ledger.cpuMemoryBytes, 10 * GIB);
+  second.release();
+  assert.is(ledger.cpuMemoryBytes, 0);
+});
+
+Places('that are held keep their count when replicas leave, return and are replaced in them', () => {
+  const ledger = ledgerOf(16);
+  const [before, after] = [placesOf(ledger, 'llm'), placesOf(ledger, 'llm')];
+  const old = [taken(before), taken(before)];
+  const letGo = before.hold(old);
+  for (const place of old) place.release();
+  assert.is(ledger.cpuMemoryBytes, 12 * GIB);
+  assert.is(placesOf(ledger, 'other').take(), undefined);
+  const replacement = taken(after);
+  assert.is(before.take(), undefined, 'both versions would not fit');
+  assert.is(ledger.cpuMemoryBytes, 12 * GIB);
+  replacement.release();
+  const back = [taken(before), taken(before)];
+  assert.equal([ledger.cpuMemoryBytes, ledger.size], [12 * GIB, 2]);
+  letGo();
+  for (const place of back) place.release();
+  assert.equal([ledger.cpuMemoryBytes, ledger.size], [0, 0]);
+});
+
+Places('that were held are free at the end when no replica returned', () => {
+  const ledger = ledgerOf(16);
+  const places = placesOf(ledger, 'llm');
+  const [first, second] = [taken(places), taken(places)];
+  const letGo = places.hold([first, second]);
+  first.release();
+  letGo();
+  assert.is(ledger.cpuMemoryBytes, 10 * GIB);
+  assert.ok(placesOf(ledger, 'other').take() === undefined);
+  second.release();
+  assert.ok(placesOf(ledger, 'other').take());
+});
+
+/** Returns memory as a replica on the CPU reports it. */
+const onCpu = (privateGiB: number, fileGiB: number): ReplicaMemory => ({
+  privateBytes: privateGiB * GIB,
+  fileBytes: fileGiB * GIB,
+  gpus: [],
+});
+
+Places('replace the estimate by the memory that a replica reports, and expect the same of the next replica', () => {
+  const ledger = ledgerOf(20);
+  const places = placesOf(ledger, 'llm');
+  const [first, second] = [taken(places), taken(places)];
+  assert.is(ledger.cpuMemoryBytes, 12 * GIB);
+  first.onMemory?.(onCpu(3, 8));
+  assert.is(ledger.cpuMemoryBytes, 13 * GIB);
+  second.onMemory?.(onCpu(1, 8));
+  assert.is(ledger.cpuMemoryBytes, 12 * GIB);
+  taken(places);
+  assert.is(ledger.cpuMemoryBytes, 15 * GIB);
+  first.release();
+  first.onMemory?.(onCpu(9, 9)); // its last words
+  assert.is(ledger.cpuMemoryBytes, 12 * GIB);
+});
+
+Places('count weights for each replica that has them in private memory', () => {
+  const ledger = ledgerOf(40);
+  const places = placesOf(ledger, 'asr');
+  taken(places).onMemory?.(onCpu(9, 0.5));
+  taken(places).onMemory?.(onCpu(9, 0.5));
+  assert.is(ledger.cpuMemoryBytes, 18.5 * GIB);
+});
+
+const ON_TWO = DeploymentOptions.parse({ type: 'any', ray_actor_options: { num_gpus: 2 } });
+const gpuMachine = (free: readonly number[] = []): Machine => ({
+  gpus: [80, 80].map((gib, index) => ({ id: `GPU-${index}`, name: 'fake', memoryBytes: gib * GIB })),
+  memoryBytes: 64 * GIB,
+  probe: { freeGpuBytes: async () => free.map((gib) => gib * GIB) },
+});
+
+Places('count a model on several GPUs by its parts, then as measured, and learn what other programs use', () => {
+  const ledger = new PlacementLedger(gpuMachine());
+  const places = new DeploymentPlaces(ledger, { name: 'llm', options: ON_TWO });
+  places.countMemory({ weightsBytes: 60 * GIB, contextBytes: 20 * GIB, parts: [3, 1] });
+  const place = taken(places);
+  assert.equal(
+    ledger.loads().map(({ memoryBytes }) => memoryBytes / GIB),
+    [60, 20],
+  );
+  const gpus = [
+    { usedBytes: 50 * GIB, freeBytes: 29 * GIB },
+    { usedBytes: 30 * GIB, freeBytes: 40 * GIB },
+  ];
+  place.onMemory?.({ privateBytes: GIB, fileBytes: GIB, gpus });
+  assert.equal(
+    ledger.loads().map(({ memoryBytes, foreignBytes }) => [memoryBytes / GIB, foreignBytes / GIB]),
+    [
+      [50, 1],
+      [30, 10],
+    ],
+  );
+});
+
+Places('refuse a replica when other programs leave no room, and name them', async () => {
+  const plan = new DevicePlan(gpuMachine([12, 80]), silentLogger);
+  await plan.look(new AbortController().signal);
+  const places = plan.placesFor({ name: 'llm', options: ON_TWO });
+  const failure = (): string => {
+    try {
+      places.reserve(1);
+      places.countMemory({ weightsBytes: 30 * GIB, contextBytes: 0 });
+      return '';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  assert.match(failure(), /needs at least 30 GiB of memory .* and the 68 GiB that other programs use/);
+});
+
+Places('query the main memory each time before they are taken', () => {
+  let freeGiB = 12;
+  const plan = new DevicePlan(
+    { gpus: [], memoryBytes: 16 * GIB, probe: { freeMainBytes: () => freeGiB * GIB } },
+    silentLogger,
+  );
+  const places = plan.placesFor({ name: 'llm', options: ON_CPU });
+  places.countMemory(NEED);
+  taken(places); // 10 of 16, others have 4
+  freeGiB = 9; // 7 are used, 2 of them by the replica
+  assert.is(places.take(), undefined);
+  freeGiB = 14; // mapped files of the replica are reported as free
+  assert.ok(places.take());
+});
+
+Places.run();

@@ -1,0 +1,113 @@
+// Runs in a replica: makes the object of a deployment class from a module of the application.
+import { fileURLToPath } from 'node:url';
+import { flatMapped } from '../../../base/core/async/async-values.ts';
+import { fail } from '../../../base/core/errors.ts';
+import type { Logger } from '../../../base/core/log/logger.ts';
+import { requestContextOf } from '../../../base/core/request-context.ts';
+import { RequestScope, trackRequests } from '../../../base/core/async/request-scope.ts';
+import { codeStamp, importModule } from '../../../base/modules/index.ts';
+import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
+import type { CallContext as ReplicaCall, ServedMethod } from '../../rpc/index.ts';
+import { check } from '../class/check.ts';
+import { schemaOf } from '../class/config-class.ts';
+import type { CustomSpec } from '../class/custom-definition.ts';
+import type { CallContext, Deployment, DeploymentClass, DeploymentContext } from '../class/deployment.ts';
+import type { MethodDefinition } from '../class/method.ts';
+
+type Method = (args: unknown, context: CallContext) => Promise<unknown> | AsyncIterable<unknown, unknown>;
+
+export async function start(spec: CustomSpec, { log, progress, artifactPath }: StartContext): Promise<Implementation> {
+  const type = await importClass(spec);
+  trackRequests(); // the class may call other deployments
+  const code = codeStamp(fileURLToPath(spec.module)); // computed while the model loads
+  const deployment = new type() as Deployment;
+  const context = ({ models }: CustomSpec): DeploymentContext => ({ log, progress, models, artifactPath });
+  await deployment.applyConfig?.(configOf(type, spec.config), context(spec));
+  const methods = Object.entries(type.methods).map(([name, definition]) => [
+    name,
+    implementationOf(deployment, type.name, name, definition, log),
+  ]);
+  return {
+    methods: Object.fromEntries(methods),
+    info: { class: type.name, module: spec.module },
+    gpuMemory: () => [], // a class cannot report its GPU memory; its main memory is measured
+    code: await code,
+    ...(deployment.warmUp && { warmUp: async () => deployment.warmUp?.() }),
+    ...(deployment.reconfigure && {
+      reconfigure: async (changed: CustomSpec) =>
+        deployment.reconfigure?.(configOf(type, changed.config), context(changed)),
+    }),
+    ...(deployment.checkHealth && { checkHealth: async () => deployment.checkHealth?.() }),
+    ...(deployment.dispose && { close: async () => deployment.dispose?.() }),
+  };
+}
+
+async function importClass({ module, class: name }: CustomSpec): Promise<DeploymentClass> {
+  const path = fileURLToPath(module);
+  let exported: Readonly<Record<string, unknown>>;
+  try {
+    exported = await importModule(path);
+  } catch (error) {
+    throw fail('DeploymentImportError', `${path} cannot be imported by the replica: ${whyNot(error)}`, {
+      cause: error,
+    });
+  }
+  const found = Object.hasOwn(exported, name)
+    ? exported[name]
+    : Object.values(exported).find((value) => typeof value === 'function' && value.name === name);
+  if (typeof found === 'function') return found as unknown as DeploymentClass;
+  const names = Object.keys(exported).join(', ') || 'none';
+  throw fail('DeploymentImportError', `${path} exports no class ${name}; its exports are: ${names}`);
+}
+
+const whyNot = (error: unknown): string => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
+
+/** Returns the configuration as an object of its configuration class, or as checked JSON if it has no class. */
+function configOf({ config }: DeploymentClass, values: unknown): unknown {
+  return typeof config === 'function' ? new config(values as never) : check(schemaOf(config), values, 'user_config');
+}
+
+function implementationOf(
+  deployment: Deployment,
+  type: string,
+  name: string,
+  { output, streaming, end }: MethodDefinition,
+  log: Logger,
+): ServedMethod {
+  const method = (deployment as unknown as Record<string, Method>)[name]!;
+  const checked = (value: unknown, schema = output): unknown => {
+    try {
+      return check(schema, value, `${type}.${name} returned a value that its output schema does not allow`);
+    } catch (error) {
+      throw fail('InvalidOutput', (error as Error).message, { cause: error });
+    }
+  };
+  const run = (
+    args: Record<string, unknown>,
+    { signal, progress = () => {}, ...context }: ReplicaCall,
+    scope: RequestScope,
+  ): ReturnType<Method> =>
+    scope.run(() =>
+      method.call(deployment, args, {
+        ...requestContextOf(context),
+        signal,
+        progress,
+        get log() {
+          return log.child({ requestId: context.requestId });
+        },
+      }),
+    );
+  const scopeOf = (context: ReplicaCall): RequestScope =>
+    new RequestScope({ ...requestContextOf(context), signal: context.signal });
+  if (!streaming)
+    return async (args, context) => {
+      using scope = scopeOf(context);
+      return checked(await run(args, context, scope));
+    };
+  return async function* stream(args, context) {
+    using scope = scopeOf(context);
+    const values = scope.around(run(args, context, scope) as AsyncIterable<unknown, unknown, undefined>);
+    const result = yield* flatMapped(values, (value) => [checked(value)]);
+    return end === undefined || result === undefined ? undefined : checked(result, end);
+  };
+}

@@ -1,0 +1,71 @@
+// Options of loading a language model, through a deployment with a real model.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { DeploymentManager } from '../deployments/index.ts';
+import type { GeneratedText } from '../../base/schemas/index.ts';
+import { failure } from '../../test/helpers/failure.ts';
+import { skip } from '../../test/skip.ts';
+import { cannotRun, deployed } from './fixtures/real-models.ts';
+
+const Loading = suite('options of loading a language model');
+
+const managerWith = (kwargs: object): DeploymentManager =>
+  deployed({
+    type: 'LlamaTextGenerationDeployment',
+    user_config: { model_id: 'smollm2-135m-instruct', model_kwargs: { n_ctx: 256, n_threads: 1, ...kwargs } },
+  });
+
+/** Returns the five likeliest tokens behind a prompt, with the log-probability of each. */
+async function likeliest(kwargs: object): Promise<Map<string, number>> {
+  const manager = managerWith(kwargs);
+  try {
+    await manager.start();
+    const args = {
+      prompt: 'Monday, Tuesday, Wednesday,',
+      sampling_params: { max_tokens: 1, logprobs: 5 },
+    };
+    const { details } = (await manager.handle('model').call('generate', args)) as GeneratedText;
+    const [token] = details?.logprobs ?? [];
+    return new Map(token?.top_logprobs.map((each) => [each.token, each.logprob]));
+  } finally {
+    await manager.shutdown({ graceMs: 0 });
+  }
+}
+
+let expected: Promise<Map<string, number>> | undefined;
+
+for (const [kwargs, margin] of [
+  [{ kv_type: 'bf16' }, 0.2],
+  [{ type_k: 'q8_0', type_v: 'bf16' }, 0.3],
+  [{ type_k: 'q8_0', type_v: 'q5_1' }, 1],
+  [{ type_k: 'q5_1', type_v: 'q5_0' }, 1],
+  [{ type_k: 'q5_0', type_v: 'q4_1' }, 3],
+  [{ type_k: 'q4_1', type_v: 'q4_0' }, 3],
+  [{ type_k: 'q4_0', kv_type: 'f16', flash_attn: 'off' }, 3],
+  [{ use_mmap: false, use_mlock: true, flash_attn: 'on', n_gpu_layers: 'auto' }, 0.001],
+  [{ flash_attn: 'off' }, 0.2],
+] as const) {
+  Loading(`${JSON.stringify(kwargs)} changes the numbers a little`, async () => {
+    const wanted = await (expected ??= likeliest({}));
+    const [best = ['', Number.NaN]] = wanted;
+    const found = await likeliest(kwargs);
+    const difference = Math.abs((found.get(best[0]) ?? Number.NaN) - best[1]);
+    const shown = [wanted, found].map((tokens) => JSON.stringify([...tokens])).join(' and ');
+    assert.ok(difference <= margin, `${difference}: ${shown}`);
+  });
+}
+
+for (const [kwargs, message] of [
+  [{ n_gpu_layers: 'auto', split_mode: 'row' }, /model_kwargs\.n_gpu_layers: cannot be auto with this split_mode/],
+  [{ n_gpu_layers: 'auto', tensor_split: [1] }, /model_kwargs\.tensor_split: cannot be set with n_gpu_layers auto/],
+  [{ split_mode: 'tensor', flash_attn: 'off' }, /model_kwargs\.flash_attn: cannot be off with split_mode tensor/],
+] as const) {
+  Loading(`${JSON.stringify(kwargs)} is refused`, async () => {
+    const manager = managerWith(kwargs);
+    assert.match((await failure(manager.start())).message, message);
+    await manager.shutdown({ graceMs: 0 });
+  });
+}
+
+if (cannotRun === undefined) Loading.run();
+else skip('options of loading a language model', cannotRun);

@@ -1,0 +1,139 @@
+// Structured output through a deployment with a tiny model, in a replica process of its own.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { AanaError } from '../../base/core/errors.ts';
+import type { GenerationDetails, SamplingParams, StructuredOutputs } from '../../base/schemas/index.ts';
+import { answerSchemas } from '../../test/campaign/structured/random-answers.ts';
+import { skip } from '../../test/skip.ts';
+import { cannotRun } from './fixtures/real-models.ts';
+import { tinyTexts } from './fixtures/tiny-texts.ts';
+
+const Structured = suite('structured output of a deployment');
+const tiny = tinyTexts(Structured, {
+  model_kwargs: { n_ctx: 512 },
+  default_sampling_params: { max_tokens: 300, structured_outputs: { choice: ['by default'] } },
+});
+
+const SCHEMA = {
+  type: 'object',
+  properties: { kind: { enum: ['cat', 'dog'] }, legs: { type: 'integer', minimum: 2, maximum: 4 } },
+  required: ['kind', 'legs'],
+  additionalProperties: false,
+};
+const isFilled = (text: string): boolean => {
+  const { kind, legs, ...rest } = JSON.parse(text) as Record<string, unknown>;
+  return (
+    ['cat', 'dog'].includes(String(kind)) && Number(legs) >= 2 && Number(legs) <= 4 && Object.keys(rest).length === 0
+  );
+};
+
+interface Answer {
+  readonly text: string;
+  readonly details: GenerationDetails;
+}
+
+async function generate(structured: unknown, params: SamplingParams = {}): Promise<Answer> {
+  const sampling_params = {
+    ...params,
+    ...(structured !== undefined && { structured_outputs: structured as StructuredOutputs }),
+  };
+  return (await tiny.llm.call('generate', { prompt: 'Once', sampling_params, details: true })) as Answer;
+}
+
+async function chat(args: Record<string, unknown>): Promise<string> {
+  const dialog = { messages: [{ role: 'user', content: 'Once upon a time' }] };
+  return ((await tiny.llm.call('chat', { dialog, ...args })) as { message: { content: string } }).message.content;
+}
+
+async function failureOf(run: Promise<unknown>): Promise<AanaError> {
+  const error = await run.then(
+    (answer) => new Error(`it answered ${JSON.stringify(answer)}`),
+    (thrown: unknown) => thrown,
+  );
+  if (error instanceof AanaError) return error;
+  throw error;
+}
+
+Structured('gives the answer its form', async () => {
+  assert.is((await generate(undefined)).text, 'by default');
+  for (const temperature of [0, 1.5]) {
+    assert.ok(isFilled((await generate({ json: SCHEMA }, { temperature })).text));
+    assert.ok(isFilled((await generate({ json: JSON.stringify(SCHEMA) }, { temperature, top_p: 0.9 })).text));
+    assert.match((await generate({ regex: '[a-c]{3}\\d?' }, { temperature, top_k: 5 })).text, /^[a-c]{3}\d?$/);
+    assert.match((await generate({ choice: ['red', 'blue'] }, { temperature })).text, /^(?:red|blue)$/);
+    assert.match((await generate({ grammar: 'root ::= "a" [xy]{2} "!"' }, { temperature })).text, /^a[xy]{2}!$/);
+  }
+  const { text, details } = await generate({ json_object: true, close_json: true }, { max_tokens: 7 });
+  assert.is(JSON.parse(text).constructor, Object);
+  assert.equal([details.finish_reason, details.usage.completion_tokens], ['length', 7]);
+});
+
+Structured('takes the form of an answer as OpenAI has it', async () => {
+  const format = { type: 'json_schema', json_schema: { name: 'animal', schema: SCHEMA, strict: true } };
+  assert.ok(isFilled(await chat({ response_format: format })));
+  assert.ok(isFilled(await chat({ response_format: format, assistant_prefix: '{"kind": "dog",' })));
+  const anything = { type: 'json_object' };
+  const closing = { structured_outputs: { json_object: true, close_json: true }, max_tokens: 5 };
+  assert.type(JSON.parse(await chat({ sampling_params: closing })), 'object');
+  assert.ok((await chat({ response_format: anything, sampling_params: { max_tokens: 3 } })).startsWith('{'));
+  assert.not.match(await chat({ response_format: { type: 'text' } }), /^by default$/);
+  let streamed = '';
+  const dialog = { messages: [{ role: 'user', content: 'Hi' }] };
+  for await (const batch of tiny.llm.stream('chat_stream', { dialog, response_format: format }))
+    streamed += (batch as { text: string }[]).map(({ text }) => text).join('');
+  assert.ok(isFilled(streamed));
+});
+
+Structured('refuses what cannot be a form, with its name, and goes on', async () => {
+  for (const structured of [
+    {},
+    { json: SCHEMA, choice: ['a'] },
+    { json_object: false },
+    { choice: [] },
+    { regex: 5 },
+    { json: [] },
+    { close_json: true, regex: 'a' },
+    { other: 1 },
+  ]) {
+    const { kind, message } = await failureOf(generate(structured));
+    assert.is(kind, 'invalid-input', JSON.stringify(structured));
+    assert.match(message, 'sampling_params.structured_outputs');
+  }
+  for (const [structured, pattern] of [
+    [{ json: { not: {} }, strict: true }, /sampling_params\.structured_outputs: #: the keyword "not" is not supported/],
+    [{ json: '{' }, /json: it is not JSON/],
+    [{ regex: '(?=a)' }, /regex: the pattern has a lookahead/],
+    [{ grammar: 'root ::= root "a"' }, /no text can meet the grammar|left-recursive/],
+    [{ json: { type: 'string', minLength: 400_000 }, strict: true }, /the grammar is too large/],
+    [{ json: { type: 'string', minLength: 20_000 }, strict: true, close_json: true }, /cannot be closed/],
+  ] as const) {
+    const { name, kind, fault, message } = await failureOf(generate(structured));
+    assert.equal([name, kind, fault], ['InvalidSamplingParams', 'bad-request', 'caller'], message);
+    assert.match(message, pattern);
+  }
+  const twice = {
+    response_format: { type: 'json_object' },
+    sampling_params: { structured_outputs: { choice: ['a'] } },
+  };
+  assert.match(
+    (await failureOf(chat(twice))).message,
+    /response_format: sampling_params\.structured_outputs excludes it/,
+  );
+  const format = { type: 'json_schema', json_schema: { schema: { uniqueItems: true }, strict: true } };
+  assert.match(
+    (await failureOf(chat({ response_format: format }))).message,
+    /response_format: #: the keyword "uniqueItems"/,
+  );
+  assert.match((await failureOf(chat({ assistant_prefix: 'x' }))).message, /does not allow its prefix/);
+  assert.is((await generate({ choice: ['a'] })).text, 'a');
+});
+
+Structured('answers under random schemas, cut at random lengths, are valid', async () => {
+  const lines: string[] = [];
+  const { wrong, closed, ended, endedOpen } = await answerSchemas({ schemas: 60, seed: 3 }, (line) => lines.push(line));
+  assert.is(wrong, 0, lines.join('\n'));
+  assert.ok(closed > 5 && ended > 5 && endedOpen > 5, JSON.stringify({ closed, ended, endedOpen }));
+});
+
+if (cannotRun === undefined) Structured.run();
+else skip('structured output of a deployment', cannotRun);

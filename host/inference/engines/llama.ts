@@ -1,0 +1,347 @@
+// Runs in a replica: text generation with llama.cpp.
+import { isDeepStrictEqual } from 'node:util';
+import {
+  assignedGpus,
+  type LlamaLoadOptions,
+  type LlamaPrompt,
+  type LlamaRequestOptions,
+  type NativeLlamaEngine,
+} from '../../../native/lib/index.ts';
+import { flatMapped } from '../../base/core/async/async-values.ts';
+import { boundedMap } from '../../base/core/async/bounded-map.ts';
+import { fail } from '../../base/core/errors.ts';
+import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
+import type { CallContext } from '../rpc/index.ts';
+import type {
+  ImageChatDialog,
+  ChatOutputWithDetails,
+  GeneratedText,
+  GeneratedTexts,
+  GenerationDetails,
+  ResponseFormat,
+  SamplingParams,
+  TextChunk,
+} from '../../base/schemas/index.ts';
+import { withCalls } from './chat/chat-chunks.ts';
+import { activeTools, chatPrompt } from './chat/chat-prompt.ts';
+import { answerCount, samplingOfAnswer, several } from './chat/choices.ts';
+import { type Images, readImages, requireNoImages } from './chat/images.ts';
+import type { ChatArgs, CountTokensArgs, GenerateArgs, GenerateBatchArgs, WithDetails } from './chat/text-arguments.ts';
+import { type Wanted, wantedScores, wholeBatch, wholeChat, wholeText } from './chat/whole-answers.ts';
+import { endProcess, engineEnded } from './engine-ended.ts';
+import { GpuMemoryWatch } from './gpu-memory.ts';
+import { type CacheScope, LlamaRequests } from './llama-requests.ts';
+import { LooseCalls } from './chat/loose-calls.ts';
+import { LlamaMetrics } from './metrics/llama-metrics.ts';
+import { openNative } from './native.ts';
+import { detokenize, promptOf, tokenize, type TokenizeArgs } from './chat/tokens.ts';
+import { answerGrammar } from './chat/answer-grammar.ts';
+import { mergeSampling, withinLimit } from './sampling.ts';
+
+/** The configuration of a replica, made by `inference/deployments/builtin/llama-text-generation-deployment.ts`. */
+interface LlamaSpec {
+  readonly model_path: string;
+  readonly model_name: string;
+  readonly n_ctx: number;
+  readonly n_seq_max: number;
+  readonly n_ctx_total?: number;
+  readonly n_guessed?: number;
+  readonly draft_model_path?: string;
+  readonly draft_p_min?: number;
+  readonly cache_scope?: CacheScope;
+  readonly prompt_cache?: { readonly path: string; readonly max_bytes: number; readonly min_tokens: number };
+  readonly n_threads: number;
+  readonly n_gpu_layers: number | 'auto';
+  readonly flash_attn: 'auto' | 'on' | 'off';
+  readonly use_mmap: boolean;
+  readonly use_mlock: boolean;
+  readonly split_mode?: LlamaLoadOptions['splitMode'];
+  readonly main_gpu?: number;
+  readonly tensor_split?: readonly number[];
+  readonly reader_timeout_s?: number;
+  readonly n_prefill: number;
+  readonly type_k: LlamaLoadOptions['keyType'];
+  readonly type_v: LlamaLoadOptions['valueType'];
+  readonly mmproj_path?: string;
+  readonly chat_template?: string;
+  readonly default_sampling_params: SamplingParams;
+  readonly adapters?: readonly LlamaAdapter[];
+}
+
+/** A LoRA adapter that requests can name. */
+interface LlamaAdapter {
+  readonly name: string;
+  readonly path: string;
+  readonly scale: number;
+}
+
+/** Options of an answer beside its sampling. */
+interface RunOptions {
+  readonly adapter?: GenerateArgs['adapter'] | undefined;
+  readonly overflow?: GenerateArgs['overflow'] | undefined;
+  readonly format?: ResponseFormat | null | undefined;
+  /** Keywords of tools that do not bind their calls. */
+  readonly unbound?: readonly string[];
+  /** Whether the tokens of the prompt are told before the answer. */
+  readonly tellsPrompt?: boolean | undefined;
+  /** Whether the answer must call a tool, so that it does not have the form of the deployment's texts. */
+  readonly mustCall?: boolean;
+}
+
+/** A signal without a limit, because the host ends a replica whose warm-up makes no progress. */
+const UNLIMITED = new AbortController().signal;
+
+export async function start(spec: LlamaSpec, { log, progress, artifactPath }: StartContext): Promise<Implementation> {
+  const requests = new LlamaRequests(spec.model_name, endProcess, spec.cache_scope);
+  const native = openNative(log);
+  const gpus = new GpuMemoryWatch(native, spec.n_gpu_layers !== 0);
+  const devices = assignedGpus();
+  const engine = await native.loadLlama(
+    {
+      modelPath: spec.model_path,
+      contextTokens: spec.n_ctx,
+      maxSequences: spec.n_seq_max,
+      ...(spec.n_ctx_total !== undefined && { totalCells: spec.n_ctx_total }),
+      ...(spec.n_guessed !== undefined && { guessedTokensPerStep: spec.n_guessed }),
+      ...(spec.draft_model_path !== undefined && { draftModelPath: spec.draft_model_path }),
+      ...(spec.draft_p_min !== undefined && { leastGuessProbability: spec.draft_p_min }),
+      ...(spec.prompt_cache && {
+        promptCache: {
+          folder: spec.prompt_cache.path,
+          maxBytes: spec.prompt_cache.max_bytes,
+          minTokens: spec.prompt_cache.min_tokens,
+        },
+      }),
+      threads: spec.n_threads,
+      gpuLayers: spec.n_gpu_layers,
+      flashAttention: spec.flash_attn,
+      mapsFile: spec.use_mmap,
+      locksMemory: spec.use_mlock,
+      ...(devices.length > 0 && { devices }),
+      ...(spec.split_mode !== undefined && { splitMode: spec.split_mode }),
+      ...(spec.main_gpu !== undefined && { mainGpu: spec.main_gpu }),
+      ...(spec.tensor_split !== undefined && { tensorSplit: spec.tensor_split }),
+      ...(spec.reader_timeout_s !== undefined && { readerTimeoutMs: Math.ceil(spec.reader_timeout_s * 1000) }),
+      prefillTokensPerStep: spec.n_prefill,
+      keyType: spec.type_k,
+      valueType: spec.type_v,
+      ...(spec.mmproj_path !== undefined && { projectorPath: spec.mmproj_path }),
+      ...(spec.chat_template !== undefined && { chatTemplate: spec.chat_template }),
+      ...(spec.adapters && { adapters: spec.adapters.map(({ path }) => path) }),
+    },
+    requests.onEvents,
+    (fraction) => progress(fraction, `loading ${spec.model_name}`),
+  );
+  const llama = new Llama(engine, requests, spec, artifactPath);
+  const metrics = new LlamaMetrics(() => engine.counts, requests.waits);
+  return {
+    info: {
+      model: spec.model_name,
+      ...engine.info,
+      ...(spec.adapters && { adapters: spec.adapters.map(({ name }) => name) }),
+    },
+    // The host has checked the arguments against the schemas of the deployment's methods.
+    methods: {
+      chat: (args, context) => llama.chat(args as unknown as ChatArgs & WithDetails, context),
+      chat_stream: (args, context) => llama.chatPieces(args as unknown as ChatArgs, context),
+      generate: (args, context) => llama.generate(args as unknown as GenerateArgs & WithDetails, context),
+      generate_stream: (args, context) => llama.pieces(args as unknown as GenerateArgs, context),
+      generate_batch: (args, context) => llama.generateBatch(args as unknown as GenerateBatchArgs, context),
+      count_tokens: (args, context) => llama.countTokens(args as unknown as CountTokensArgs, context),
+      tokenize: (args, context) =>
+        tokenize(engine, requests, args as unknown as TokenizeArgs, context, llama.readImages),
+      detokenize: (args, context) => detokenize(engine, requests, args as { tokens: number[] }, context),
+    },
+    warmUp: async () =>
+      void (await llama.generate({ prompt: 'Hello', sampling_params: { max_tokens: 1 } }, { signal: UNLIMITED })),
+    reconfigure: async (next) => llama.reconfigure(next as LlamaSpec),
+    // An engine that ends without a request has no caller to report to, so the health check reports it.
+    checkHealth: async () => {
+      if (engine.failure !== '') throw engineEnded(engine.failure);
+    },
+    gpuMemory: () => gpus.read(),
+    steps: () => engine.steps,
+    activity: () => ({ busy: engine.busy, beats: engine.beats }),
+    metrics: () => metrics.report(),
+    close: () => engine.close(),
+  };
+}
+
+class Llama {
+  readonly #engine: NativeLlamaEngine;
+  readonly #requests: LlamaRequests;
+  readonly #artifactPath: StartContext['artifactPath'];
+  #spec: LlamaSpec;
+
+  constructor(
+    engine: NativeLlamaEngine,
+    requests: LlamaRequests,
+    spec: LlamaSpec,
+    artifactPath: StartContext['artifactPath'],
+  ) {
+    this.#engine = engine;
+    this.#requests = requests;
+    this.#spec = spec;
+    this.#artifactPath = artifactPath;
+  }
+
+  /** Reads the images of a dialog. Rejects with `ImagesNotSupported` if the model reads none. */
+  readonly readImages = async (dialog: ImageChatDialog): Promise<Images> => {
+    if (!this.#engine.info.readsImages)
+      requireNoImages(dialog, this.#spec.model_name, 'set model_kwargs.mmproj to its vision projector');
+    return readImages(dialog, this.#artifactPath);
+  };
+
+  /** Changes the sampling defaults for later answers. Everything else belongs to the loaded model and cannot change. */
+  reconfigure(next: LlamaSpec): void {
+    const { default_sampling_params: _, ...loaded } = this.#spec;
+    const { default_sampling_params: defaults, ...wanted } = next;
+    if (!isDeepStrictEqual(loaded, wanted))
+      throw fail(
+        'NotReconfigurable',
+        `only default_sampling_params of the loaded ${this.#spec.model_name} can be changed`,
+      );
+    this.#spec = { ...this.#spec, default_sampling_params: defaults };
+  }
+
+  async chat({ details, ...args }: ChatArgs & WithDetails, context: CallContext): Promise<ChatOutputWithDetails> {
+    return wholeChat(this.chatPieces(args, context), this.#wanted(args.sampling_params, details));
+  }
+
+  async generate({ details, ...args }: GenerateArgs & WithDetails, context: CallContext): Promise<GeneratedText> {
+    return wholeText(this.pieces(args, context), this.#wanted(args.sampling_params, details));
+  }
+
+  /** Runs as many prompts at a time as the engine has places, plus one. When one fails, the others are cancelled. */
+  async generateBatch({ prompts, ...rest }: GenerateBatchArgs, context: CallContext): Promise<GeneratedTexts> {
+    const results = await boundedMap(prompts, this.#spec.n_seq_max + 1, context.signal, (prompt, signal) =>
+      this.generate({ ...rest, prompt }, { ...context, signal }),
+    );
+    return wholeBatch(results);
+  }
+
+  #wanted(sampling: SamplingParams | null | undefined, details: boolean | undefined): Wanted {
+    const defaults = this.#spec.default_sampling_params;
+    return {
+      count: answerCount(sampling),
+      details: details === true,
+      ...wantedScores(defaults, sampling),
+    };
+  }
+
+  /** Yields the pieces of the answers. The first piece of each text begins with the assistant prefix. */
+  chatPieces(args: ChatArgs, context: CallContext): AsyncGenerator<TextChunk, GenerationDetails> {
+    return this.#answers(args, context, (one, of) => this.#chatPieces(one, of));
+  }
+
+  pieces(args: GenerateArgs, context: CallContext): AsyncGenerator<TextChunk, GenerationDetails> {
+    return this.#answers(args, context, ({ prompt, sampling_params: sampling, ...options }, of) =>
+      this.#run(promptOf(prompt), sampling, options, of),
+    );
+  }
+
+  /** Runs a request of its own for each answer. The engine computes the prompt once, because they begin alike. */
+  #answers<Args extends ChatArgs | GenerateArgs>(
+    args: Args,
+    context: CallContext,
+    run: (args: Args, context: CallContext) => AsyncGenerator<TextChunk, GenerationDetails>,
+  ): AsyncGenerator<TextChunk, GenerationDetails> {
+    const defaults = this.#spec.default_sampling_params;
+    const count = answerCount(args.sampling_params);
+    if (count === 1) return run(args, context);
+    return several(count, context.signal, (index, signal) =>
+      run(
+        { ...args, sampling_params: samplingOfAnswer(defaults, args.sampling_params, index) },
+        { ...context, signal },
+      ),
+    );
+  }
+
+  async *#chatPieces(
+    {
+      dialog,
+      sampling_params: sampling,
+      assistant_prefix: prefix,
+      response_format: format,
+      adapter,
+      overflow,
+      prompt_tokens: tellsPrompt,
+      ...options
+    }: ChatArgs,
+    context: CallContext,
+  ): AsyncGenerator<TextChunk, GenerationDetails> {
+    let begin = prefix ?? '';
+    const names = activeTools(options).map((tool) => tool.function.name);
+    const images = await this.readImages(dialog);
+    const cacheKey = this.#requests.cacheKeyOf(context);
+    const { prompt, unbound } = chatPrompt(dialog, begin, options, cacheKey, images);
+    const mustCall = prompt.toolRequired === true || prompt.requiredTool !== undefined;
+    const run = this.#run(prompt, sampling, { adapter, overflow, format, unbound, tellsPrompt, mustCall }, context);
+    const loose = new LooseCalls(names, { parallel: options.parallel_tool_calls !== false });
+    const details = yield* flatMapped(names.length > 0 ? withCalls(run, loose) : run, (piece) => {
+      if (piece.text === '') return [piece];
+      const chunk = { ...piece, text: begin + piece.text };
+      begin = '';
+      return [chunk];
+    });
+    if (begin !== '') yield { text: begin };
+    return details;
+  }
+
+  async countTokens(
+    { dialog, text = '', assistant_prefix: prefix, ...options }: CountTokensArgs,
+    context: CallContext,
+  ): Promise<{ tokens: number; max_tokens: number }> {
+    const cacheKey = this.#requests.cacheKeyOf(context);
+    const prompt = dialog
+      ? chatPrompt(dialog, prefix ?? '', options, cacheKey, await this.readImages(dialog)).prompt
+      : { text };
+    const { tokens } = await this.#requests.count(this.#engine, prompt, context);
+    return { tokens, max_tokens: this.#engine.info.contextTokens };
+  }
+
+  async *#run(
+    prompt: LlamaPrompt,
+    wanted: SamplingParams | null | undefined,
+    { adapter, overflow, format, unbound: unboundTools = [], tellsPrompt, mustCall }: RunOptions,
+    context: CallContext,
+  ): AsyncGenerator<TextChunk, GenerationDetails, undefined> {
+    const defaults = this.#spec.default_sampling_params;
+    const sampling = withinLimit(defaults, wanted, context);
+    const { grammar, unbound: unboundForm } = answerGrammar(mustCall ? {} : defaults, sampling, format);
+    const merged = { ...mergeSampling(defaults, sampling), ...(grammar && { grammar }) };
+    const options = { ...this.#adapterOf(adapter), ...this.#overflowOf(overflow) };
+    const unbound = [...unboundForm, ...unboundTools];
+    if (unbound.length > 0) yield { text: '', unbound };
+    if (tellsPrompt) {
+      const { tokens } = await this.#requests.count(this.#engine, prompt, context);
+      // A prompt that is too long fails before its answer begins.
+      if (tokens < this.#engine.info.contextTokens) yield { text: '', prompt_tokens: tokens };
+    }
+    return yield* this.#requests.run(this.#engine, prompt, { ...merged, ...options }, context);
+  }
+
+  #overflowOf(overflow: GenerateArgs['overflow']): LlamaRequestOptions {
+    if (overflow == null) return {};
+    if (overflow === 'shift' && !this.#engine.info.canShift)
+      throw fail(
+        'OverflowNotSupported',
+        `${this.#spec.model_name} cannot forget a part of its context, so overflow cannot be "shift"; ` +
+          `"truncate_middle" shortens the prompt`,
+        { data: { model_name: this.#spec.model_name } },
+      );
+    return { overflow };
+  }
+
+  #adapterOf(name: string | null | undefined): LlamaRequestOptions {
+    if (name == null) return {};
+    const { adapters = [], model_name: model } = this.#spec;
+    const index = adapters.findIndex((each) => each.name === name);
+    const found = adapters[index];
+    if (found) return { adapter: { index, scale: found.scale } };
+    const known = adapters.map((each) => each.name).join(', ') || 'none';
+    throw fail('UnknownAdapter', `${model} has no adapter ${name}; its adapters are: ${known}`, {
+      data: { model_name: model, adapters: adapters.map((each) => each.name) },
+    });
+  }
+}

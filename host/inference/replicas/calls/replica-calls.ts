@@ -1,0 +1,309 @@
+import { flatMapped } from '../../../base/core/async/async-values.ts';
+import type { Clock } from '../../../base/core/clock.ts';
+import { type AanaError, cancelledError, errorLogFields, faultOf } from '../../../base/core/errors.ts';
+import type { Logger } from '../../../base/core/log/logger.ts';
+import { type RequestContext, requestContextOf, traceFields } from '../../../base/core/request-context.ts';
+import type { CallContent, CallRecord, CallTelemetry } from './call-telemetry.ts';
+import { fingerprint } from './fingerprint.ts';
+import type { CallMeter } from '../../../base/core/usage/usage-meter.ts';
+import type { Fleet, LoadProgress } from '../set/fleet.ts';
+import type { RpcCallOptions } from '../../rpc/call-client.ts';
+import type { Feed } from '../../rpc/feed.ts';
+import { isLoss, isPlanned } from '../process/replica-lost.ts';
+import type { DispatchOptions, ReplicaPool } from '../pool/replica-pool.ts';
+import type { RunningReplica } from '../process/running-replica.ts';
+import type { SuspectCalls, Trial } from './suspect-calls.ts';
+import type { Reservation, Run } from '../pool/workload.ts';
+
+/** Progress of loading the model for which a call waits, or of the work on the call. */
+export interface CallProgress extends LoadProgress {
+  /** `running`: `fraction` is the part of the call that is done, 0 to 1. It starts again when the call is repeated. */
+  readonly stage: 'loading' | 'running';
+}
+
+export interface SetCallOptions extends RequestContext, Omit<DispatchOptions, 'suspect' | 'onQueued' | 'method'> {
+  /** Reserved place of this call, from {@link ReplicaCalls.reserve}. */
+  readonly reservation?: Reservation | undefined;
+  /** Values that the caller sends into the running call. */
+  readonly feed?: Feed | undefined;
+  /** Measures the call. Default: it is not measured. */
+  readonly metered?: CallMeter | undefined;
+  /** Makes what collects the contents of one try for its span. Default: spans have no contents. */
+  readonly contentOf?: (() => CallContent) | undefined;
+  /** Called with load progress while the call waits for the model, and then with the progress of the call. */
+  readonly onProgress?: ((progress: CallProgress) => void) | undefined;
+}
+
+export interface ReplicaCallsOptions {
+  readonly pool: ReplicaPool<RunningReplica>;
+  readonly fleet: Fleet;
+  readonly clock: Clock;
+  readonly suspects: SuspectCalls;
+  readonly log: Logger;
+  readonly telemetry: CallTelemetry;
+  readonly weightOf?: ((userId: string) => number | undefined) | undefined;
+  /** Called when a call may have begun to wait. */
+  onWaiting(): void;
+}
+
+interface Call {
+  readonly method: string;
+  readonly args: Record<string, unknown>;
+  readonly options: SetCallOptions;
+  readonly record: CallRecord;
+  readonly content: CallContent | undefined;
+}
+
+/** A call that waits for a replica. */
+interface Queued {
+  readonly call: Call;
+  leave(reason: unknown): void;
+}
+
+type Use<T> = (replica: RunningReplica, options: RpcCallOptions) => T;
+
+interface Used<T> {
+  readonly value: T;
+  readonly replica: RunningReplica;
+  readonly run: Run;
+}
+
+interface Opened<T> extends Used<T> {
+  readonly trial: Trial | undefined;
+}
+
+/** Gives calls to the replicas of a set. */
+export class ReplicaCalls {
+  readonly #options: ReplicaCallsOptions;
+  readonly #listeners = new Set<(progress: LoadProgress) => void>();
+  readonly #queued = new Set<Queued>();
+  #lastUsedAt: number;
+
+  constructor(options: ReplicaCallsOptions) {
+    this.#options = options;
+    this.#lastUsedAt = options.clock.now();
+  }
+
+  /** Time at which a call last arrived or ended, in milliseconds of the clock. */
+  get lastUsedAt(): number {
+    return this.#lastUsedAt;
+  }
+
+  async call(method: string, args: Record<string, unknown>, options: SetCallOptions): Promise<unknown> {
+    const call = this.#recorded(method, args, options);
+    try {
+      const result = await this.#call(call);
+      call.content?.add([result]);
+      call.record.end();
+      return result;
+    } catch (error) {
+      call.record.end(error);
+      throw error;
+    }
+  }
+
+  async *stream(
+    method: string,
+    args: Record<string, unknown>,
+    options: SetCallOptions,
+  ): AsyncGenerator<unknown[], unknown, undefined> {
+    const call = this.#recorded(method, args, options);
+    let failure: unknown = cancelledError('the reader left the stream');
+    try {
+      const result = yield* this.#noted(call);
+      failure = undefined;
+      return result;
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      call.record.end(failure);
+    }
+  }
+
+  #recorded(method: string, args: Record<string, unknown>, given: SetCallOptions): Call {
+    const options = this.#weighed(given);
+    const content = options.contentOf?.();
+    const record = this.#options.telemetry.open(method, requestContextOf(options), options.metered, content);
+    return { method, args, options: { ...options, ...record.context }, record, content };
+  }
+
+  /** Streams a call, and collects its contents. */
+  #noted(call: Call): AsyncGenerator<unknown[], unknown, undefined> {
+    const { content } = call;
+    if (!content) return this.#stream(call); // a stream pays for each generator that it goes through
+    return flatMapped(this.#stream(call), (batch) => {
+      content.add(batch);
+      return [batch];
+    });
+  }
+
+  /** Returns the context of a call with the weight of its user. */
+  #weighed<Context extends RequestContext>(context: Context): Context {
+    const { userId } = context;
+    return { ...context, weight: typeof userId === 'string' ? this.#options.weightOf?.(userId) : undefined };
+  }
+
+  async #call(call: Call): Promise<unknown> {
+    const { method, args } = call;
+    const { value, replica, run, trial } = await this.#open(call, (chosen, callOptions) =>
+      chosen.call(method, args, callOptions),
+    );
+    try {
+      const result = await value;
+      this.#options.pool.observe(run, true);
+      this.#options.fleet.record(replica);
+      trial?.acquit();
+      return result;
+    } catch (error) {
+      throw await this.#failure(error, call, { replica, run }, trial);
+    } finally {
+      trial?.end();
+    }
+  }
+
+  /**
+   * Reserves a place for a call that follows other work of its request. Throws the error with which the call would be
+   * refused.
+   */
+  reserve(context: RequestContext): Reservation {
+    return this.#options.pool.reserve(this.#weighed(context));
+  }
+
+  async *#stream(call: Call): AsyncGenerator<unknown[], unknown, undefined> {
+    const { method, args } = call;
+    const { value, replica, run, trial } = await this.#open(call, (chosen, callOptions) =>
+      chosen.stream(method, args, callOptions),
+    );
+    let hasEnded = false;
+    try {
+      const result = yield* value;
+      hasEnded = true;
+      this.#options.pool.observe(run, true);
+      this.#options.fleet.record(replica);
+      trial?.acquit();
+      return result;
+    } catch (error) {
+      hasEnded = true;
+      throw await this.#failure(error, call, { replica, run }, trial);
+    } finally {
+      if (!hasEnded) this.#options.pool.observe(run, false); // its reader has left
+      trial?.end();
+    }
+  }
+
+  /** Passes load progress on to waiting callers. */
+  onProgress(progress: LoadProgress): void {
+    for (const listener of this.#listeners) listener(progress);
+  }
+
+  /** Gives a call to a replica. Throws `PoisonousCallError` when two replicas were lost with the same call. */
+  async #open<T>(call: Call, use: Use<T>): Promise<Opened<T>> {
+    const { suspects, pool } = this.#options;
+    const { method, args, options } = call;
+    options.reservation?.release();
+    let admitted = options.admitted === true || options.reservation !== undefined;
+    const hold = async (other: Promise<void>): Promise<void> => {
+      await pool.hold(other, { ...options, method, admitted });
+      admitted = true;
+    };
+    for (; ; admitted = true) {
+      const mayBeSuspect = !suspects.isEmpty && options.feed === undefined;
+      const trial = mayBeSuspect ? await suspects.begin(await fingerprint(method, args), method, hold) : undefined;
+      try {
+        return { ...(await this.#dispatch(use, call, trial, admitted)), trial };
+      } catch (error) {
+        trial?.end();
+        if (error !== SUSPECT) throw error;
+      }
+    }
+  }
+
+  /** Returns the error that the call ends with. */
+  async #failure(
+    error: unknown,
+    call: Call,
+    { replica, run }: Omit<Used<unknown>, 'value'>,
+    trial: Trial | undefined,
+  ): Promise<unknown> {
+    const { fleet, pool } = this.#options;
+    if (call.options.signal?.aborted || faultOf(error) === 'cancelled') pool.observe(run, false);
+    // An abort says nothing about the replica, which may still be working.
+    if (call.options.signal?.aborted) return error;
+    fleet.record(replica, error);
+    if (isLoss(error)) return isPlanned(error) ? error : ((await this.#onLoss(call, { replica, run }, trial)) ?? error);
+    trial?.acquit();
+    return error;
+  }
+
+  /**
+   * Records that the replica was lost with the call. Returns the error with which the call is refused from now on, or
+   * undefined if it is not.
+   */
+  async #onLoss(
+    { method, args, options: { requestId, traceparent, feed } }: Call,
+    { replica, run }: Omit<Used<unknown>, 'value'>,
+    trial: Trial | undefined,
+  ): Promise<AanaError | undefined> {
+    const { suspects, log, clock, pool } = this.#options;
+    if (feed) return undefined; // calls with equal arguments got other values, so that none of them is the same call
+    const blamed = pool.trials.suspectOn(replica);
+    const isAnotherBlamed = blamed !== undefined && blamed !== trial;
+    // This call survived its trial; the replica was trying another suspect.
+    if (trial && isAnotherBlamed) return undefined;
+    const ranMs = clock.now() - run.startedAt;
+    const print = await fingerprint(method, args);
+    // It began before an equal call became a suspect. Its own trial decides, because the replica was trying another
+    // one.
+    if (isAnotherBlamed && suspects.isSuspect(print)) return undefined;
+    const refusal = suspects.onLoss(print, method, replica, ranMs);
+    for (const { call, leave } of this.#queued) {
+      if (call.method === method && (await fingerprint(method, call.args)) === print) leave(SUSPECT);
+    }
+    if (refusal)
+      log.error('call is refused from now on', { requestId, ...traceFields(traceparent), ...errorLogFields(refusal) });
+    return refusal;
+  }
+
+  async #dispatch<T>(use: Use<T>, call: Call, trial: Trial | undefined, admitted: boolean): Promise<Used<T>> {
+    const { pool, clock, onWaiting } = this.#options;
+    const { onProgress, signal } = call.options;
+    this.#lastUsedAt = clock.now();
+    const useOf = (replica: RunningReplica, run: Run): Used<T> => {
+      call.record.begin(replica.name);
+      const onSettled = (loss: unknown): void => {
+        this.#lastUsedAt = clock.now();
+        if (trial && isLoss(loss)) pool.trials.endByLoss(replica, trial);
+        else if (trial) pool.trials.end(replica, trial);
+        // The caller has gone, so the call does not record the loss, but the same call may come again.
+        if (signal?.aborted && isLoss(loss) && !isPlanned(loss)) void this.#onLoss(call, { replica, run }, trial);
+        pool.settle(run);
+      };
+      const onWork = onProgress && ((fraction: number) => onProgress({ stage: 'running', fraction, text: '' }));
+      const { feed } = call.options;
+      const onValues = (count: number): void => call.record.values(count);
+      const callOptions = { ...requestContextOf(call.options), signal, feed, onSettled, onValues, onProgress: onWork };
+      return { value: use(replica, callOptions), replica, run };
+    };
+    let queued: Queued | undefined;
+    const onQueued = (leave: Queued['leave']): void => {
+      queued = { call, leave };
+      this.#queued.add(queued);
+    };
+    const used = pool.dispatch(useOf, { ...call.options, method: call.method, admitted, suspect: trial, onQueued });
+    onWaiting();
+    const onLoading = onProgress && ((step: LoadProgress) => onProgress({ stage: 'loading', ...step }));
+    const loading = onLoading && pool.size === 0 && this.#options.fleet.kept.find((member) => member.loading)?.loading;
+    if (loading) onLoading(loading);
+    if (onLoading) this.#listeners.add(onLoading);
+    try {
+      return (await used).value;
+    } finally {
+      if (onLoading) this.#listeners.delete(onLoading);
+      if (queued) this.#queued.delete(queued);
+    }
+  }
+}
+
+/** Ends the wait of a queued call when a replica was lost with the same call. */
+const SUSPECT = new Error('a replica was lost with the same call');

@@ -1,0 +1,101 @@
+import { type Clock, within } from '../../../base/core/clock.ts';
+import type { CallAnswer, HostFrame } from '../../rpc/frames.ts';
+import { CallClient, type RpcCallOptions } from '../../rpc/call-client.ts';
+import { replicaLost } from './replica-lost.ts';
+import { nextState, type ReplicaEvent, type ReplicaState } from './replica-state.ts';
+import { deferred } from '../../../base/core/deferred.ts';
+
+export interface ReplicaWorkOptions {
+  readonly deployment: string;
+  readonly name: string;
+  readonly clock: Clock;
+  send(frame: HostFrame): void;
+  /** Called after each change of state and before its consequences. */
+  onState?: ((state: ReplicaState) => void) | undefined;
+}
+
+/** The state of a replica and its calls, without the process, so that simulated replicas run the same code. */
+export class ReplicaWork {
+  readonly #options: ReplicaWorkOptions;
+  readonly #connection: CallClient;
+  readonly #idle = deferred();
+  #state: ReplicaState = 'starting';
+  #ongoing = 0;
+
+  constructor(options: ReplicaWorkOptions) {
+    this.#options = options;
+    this.#connection = new CallClient((frame) => options.send(frame));
+  }
+
+  get state(): ReplicaState {
+    return this.#state;
+  }
+
+  /** Number of calls on the replica, including cancelled calls that it has not ended yet. */
+  get ongoing(): number {
+    return this.#ongoing;
+  }
+
+  call(method: string, args: Record<string, unknown>, options: RpcCallOptions): Promise<unknown> {
+    return this.#connection.call(method, args, this.#counted(options));
+  }
+
+  stream(
+    method: string,
+    args: Record<string, unknown>,
+    options: RpcCallOptions,
+  ): AsyncIterableIterator<unknown[], unknown> {
+    return this.#connection.stream(method, args, this.#counted(options));
+  }
+
+  async reconfigure(spec: unknown): Promise<void> {
+    await this.#connection.reconfigure(spec);
+  }
+
+  onAnswer(frame: CallAnswer): void {
+    this.#connection.onAnswer(frame);
+  }
+
+  /** Applies the event. Returns false when it is invalid in this state. */
+  enter(event: ReplicaEvent): boolean {
+    const next = nextState(this.#state, event);
+    if (!next) return false;
+    this.#state = next;
+    this.#options.onState?.(next);
+    return true;
+  }
+
+  /**
+   * Takes no more calls. Running calls may finish for `graceMs` or until `exited`. The rest then fail with a
+   * `ReplicaLostError`, so that they are repeated on another replica; the replica itself would answer them as
+   * cancelled. When called again, the shorter grace applies.
+   */
+  async drain(graceMs: number, exited: Promise<unknown>, reason: string): Promise<void> {
+    this.enter('drain');
+    if (this.#state !== 'draining') return;
+    if (this.#ongoing > 0) await within(Promise.race([this.#idle.promise, exited]), graceMs, this.#options.clock);
+    if (this.enter('drained')) this.#fail(null, reason, true);
+  }
+
+  /** Fails all open calls with a `ReplicaLostError`. Called when the process is gone. */
+  lose(signal: NodeJS.Signals | null, how: string): void {
+    this.#fail(signal, how, false);
+  }
+
+  #fail(signal: NodeJS.Signals | null, how: string, planned: boolean): void {
+    const { deployment, name } = this.#options;
+    this.#connection.failAll(() => replicaLost({ deployment, replica: name, signal, how, planned }));
+  }
+
+  #counted(options: RpcCallOptions): RpcCallOptions {
+    this.#ongoing += 1;
+    return {
+      ...options,
+      onSettled: (loss) => {
+        this.#ongoing -= 1;
+        if (this.#ongoing === 0 && this.#state === 'draining') this.#idle.resolve();
+        options.onSettled?.(loss);
+      },
+    };
+  }
+}

@@ -1,0 +1,71 @@
+import type { Logger } from '../../../base/core/log/logger.ts';
+import type { RpcCallOptions } from '../../rpc/call-client.ts';
+import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
+import type { ReplicaMetric } from '../../rpc/replica-metrics.ts';
+import type { ReplicaState } from './replica-state.ts';
+
+export interface ReplicaOptions {
+  readonly deployment: string;
+  /** Name for logs and errors, such as `asr_deployment#1`. */
+  readonly name: string;
+  /** Module that the process runs. It exports `start`. */
+  readonly implementation: URL;
+  /** Start parameters: JSON that `start` gets. */
+  readonly spec: unknown;
+  readonly log: Logger;
+  /** Environment of the process. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly nice: number;
+  /** Limit of the process's address space, in bytes. Default: none. */
+  readonly addressBytes?: number | undefined;
+  /** Milliseconds without progress after which loading fails. */
+  readonly startTimeoutMs: number;
+  readonly healthPeriodMs: number;
+  /**
+   * Milliseconds without an answer to a health check, or without progress of an engine that has work, after which the
+   * process is killed.
+   */
+  readonly healthTimeoutMs: number;
+  readonly onProgress?: ((fraction: number | undefined, text: string) => void) | undefined;
+  /** Called with the memory of the process after loading and with each health check. */
+  readonly onMemory?: ((memory: ReplicaMemory) => void) | undefined;
+  /** Called with what the implementation has measured. It may still come after the process is gone. */
+  readonly onMetrics?: ((metrics: readonly ReplicaMetric[]) => void) | undefined;
+  /** Called after each change of state and before its consequences. */
+  readonly onState?: ((state: ReplicaState) => void) | undefined;
+}
+
+export type StartOutcome =
+  | { readonly ok: true }
+  /** `final`: another start would fail in the same way. */
+  | { readonly ok: false; readonly final: boolean; readonly reason: string };
+
+export interface ReplicaExit {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  /** Reason in one sentence for an operator. */
+  readonly reason: string;
+  /** Last lines of its output, oldest first. */
+  readonly lastLines: readonly string[];
+}
+
+/** Interface of replicas for slots, the pool and the set. Implemented by `Replica` and by simulated replicas. */
+export interface RunningReplica {
+  readonly name: string;
+  readonly state: ReplicaState;
+  readonly pid: number | undefined;
+  readonly ongoing: number;
+  readonly steps: number;
+  readonly memory?: ReplicaMemory | undefined;
+  /** Stamp of the code that it runs, once it is ready; undefined when unknown. */
+  readonly code: string | undefined;
+  readonly started: Promise<StartOutcome>;
+  readonly exited: Promise<ReplicaExit>;
+  call(method: string, args: Record<string, unknown>, options: RpcCallOptions): Promise<unknown>;
+  stream(method: string, args: Record<string, unknown>, options: RpcCallOptions): AsyncIterableIterator<unknown[]>;
+  /** Gives the implementation another spec. Rejects when it refuses the spec and keeps the old one. */
+  reconfigure(spec: unknown): Promise<void>;
+  stop(graceMs: number, reason?: string): Promise<void>;
+}
+
+export type SpawnReplica = (options: ReplicaOptions) => RunningReplica;

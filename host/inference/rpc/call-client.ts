@@ -1,0 +1,205 @@
+import { AsyncQueue } from '../../base/core/async/async-queue.ts';
+import { cancelledError, fromErrorRecord } from '../../base/core/errors.ts';
+import { type RequestContext, toWireContext } from '../../base/core/request-context.ts';
+import { type Feed, FeedSender } from './feed.ts';
+import type { CallAnswer, HostFrame } from './frames.ts';
+
+export interface RpcCallOptions extends RequestContext {
+  readonly signal?: AbortSignal | undefined;
+  /** Called with the part of the call that is done, from 0 to 1, if the method reports it. It only rises. */
+  readonly onProgress?: ((fraction: number) => void) | undefined;
+  /** Called with the number of values of a stream that have arrived, before the caller reads them. */
+  readonly onValues?: ((count: number) => void) | undefined;
+  /** Values that are sent into the running call. The call closes the iterable when it ends. */
+  readonly feed?: Feed | undefined;
+  /**
+   * Called once, when the replica has finished all work for the call. After a cancellation this is later than the
+   * caller's rejection. `loss` is set when the replica has ended.
+   */
+  readonly onSettled?: (loss?: Error) => void;
+}
+
+interface OpenCall {
+  onValue(value: unknown): void;
+  onValues(values: readonly unknown[]): void;
+  onEnd(value: unknown): void;
+  onError(error: unknown): void;
+  onProgress: ((fraction: number) => void) | undefined;
+  readonly onSettled: ((loss?: Error) => void) | undefined;
+  readonly feed: FeedSender | undefined;
+  /** Stops listening to the caller's signal, and closes its feed. */
+  release(): void;
+}
+
+/** The calling end of a connection. Sends calls and receives their values. */
+export class CallClient {
+  readonly #send: (frame: HostFrame) => void;
+  readonly #calls = new Map<number, OpenCall>();
+  #nextId = 1;
+
+  constructor(send: (frame: HostFrame) => void) {
+    this.#send = send;
+  }
+
+  get openCalls(): number {
+    return this.#calls.size;
+  }
+
+  call(method: string, args: Record<string, unknown>, options: RpcCallOptions = {}): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const sink = { onValue: resolve, onValues: () => {}, onEnd: () => resolve(null), onError: reject };
+      this.#open((id) => callFrame(id, method, args, false, options), sink, options);
+    });
+  }
+
+  /**
+   * Sends the call at once. The caller must read the stream to its end or call `return`. At its end, the stream returns
+   * the value that the method returned after its last one.
+   */
+  stream(
+    method: string,
+    args: Record<string, unknown>,
+    options: RpcCallOptions = {},
+  ): AsyncIterableIterator<unknown[], unknown> {
+    const queue = new AsyncQueue<unknown[], unknown>(() => this.#cancel(id));
+    const sink = {
+      onValue: () => {},
+      onValues: (values: readonly unknown[]) => {
+        options.onValues?.(values.length);
+        queue.push([...values]);
+      },
+      onEnd: (value: unknown) => queue.end(value),
+      onError: (error: unknown) => queue.fail(error),
+    };
+    const id = this.#open((callId) => callFrame(callId, method, args, true, options), sink, options);
+    return acknowledging(queue, (values) => {
+      if (this.#calls.has(id)) this.#send({ type: 'ack', id, values });
+    });
+  }
+
+  /** Gives the replica another spec. This is not counted as a call. */
+  reconfigure(spec: unknown): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const sink = { onValue: resolve, onValues: () => {}, onEnd: () => resolve(null), onError: reject };
+      this.#open((id) => ({ type: 'reconfigure', id, spec }), sink, {});
+    });
+  }
+
+  onAnswer(frame: CallAnswer): void {
+    switch (frame.type) {
+      case 'chunks':
+        for (const { id, values } of frame.batches) this.#calls.get(id)?.onValues(values);
+        return;
+      case 'taken':
+        this.#calls.get(frame.id)?.feed?.taken(frame.values);
+        return;
+      case 'result':
+        this.#close(frame.id, (call) => call.onValue(frame.value));
+        return;
+      case 'end':
+        this.#close(frame.id, (call) => call.onEnd(frame.value));
+        return;
+      case 'error':
+        this.#close(frame.id, (call) => call.onError(fromErrorRecord(frame.error)));
+        return;
+      case 'call-progress':
+        this.#calls.get(frame.id)?.onProgress?.(frame.fraction);
+        return;
+      default:
+        frame satisfies never;
+    }
+  }
+
+  /** Ends every open call with `error`. */
+  failAll(error: () => Error): void {
+    for (const id of this.#calls.keys()) {
+      const loss = error();
+      this.#close(id, (call) => call.onError(loss), loss);
+    }
+  }
+
+  #open(
+    frame: (id: number) => HostFrame,
+    sink: Omit<OpenCall, 'release' | 'onSettled' | 'onProgress' | 'feed'>,
+    { signal, onSettled, onProgress, feed: source }: RpcCallOptions,
+  ): number {
+    const id = this.#nextId++;
+    const onAbort = (): void => {
+      sink.onError(signal?.reason ?? cancelledError());
+      this.#cancel(id);
+    };
+    const feed = source && new FeedSender(source.values, (part) => this.#send({ ...part, id }));
+    const release = (): void => {
+      signal?.removeEventListener('abort', onAbort);
+      feed?.stop();
+    };
+    const call: OpenCall = { ...sink, onProgress, onSettled, feed, release };
+    this.#calls.set(id, call);
+    if (signal?.aborted) {
+      this.#close(id, () => sink.onError(signal.reason));
+      return id;
+    }
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      this.#send(frame(id));
+      void feed?.run();
+    } catch (error) {
+      this.#close(id, () => sink.onError(error)); // the frame is too large, or not JSON
+    }
+    return id;
+  }
+
+  /** Cancels a call whose caller has left. It stays open until the replica has ended it, too. */
+  #cancel(id: number): void {
+    const call = this.#calls.get(id);
+    if (!call) return;
+    call.release();
+    call.onValues = () => {};
+    call.onProgress = undefined;
+    this.#send({ type: 'cancel', id });
+  }
+
+  #close(id: number, tell: (call: OpenCall) => void, loss?: Error): void {
+    const call = this.#calls.get(id);
+    if (!call) return;
+    this.#calls.delete(id);
+    call.release();
+    tell(call);
+    call.onSettled?.(loss);
+  }
+}
+
+function callFrame(
+  id: number,
+  method: string,
+  args: Record<string, unknown>,
+  stream: boolean,
+  { feed, onProgress, ...context }: RpcCallOptions,
+): HostFrame {
+  const progress = onProgress !== undefined && { progress: true };
+  return { type: 'call', id, method, args, stream, feed: feed?.name, context: toWireContext(context), ...progress };
+}
+
+/** Iterates over `queue`, and acknowledges the values of a batch when the reader asks for the next one. */
+function acknowledging(
+  queue: AsyncQueue<unknown[], unknown>,
+  acknowledge: (values: number) => void,
+): AsyncIterableIterator<unknown[], unknown> {
+  let taken = 0;
+  const settle = (): void => {
+    if (taken > 0) acknowledge(taken);
+    taken = 0;
+  };
+  return {
+    async next(): Promise<IteratorResult<unknown[], unknown>> {
+      settle();
+      const step = await queue.next();
+      if (step.done !== true) taken = step.value.length;
+      return step;
+    },
+    return: () => queue.return(),
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}

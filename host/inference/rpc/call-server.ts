@@ -1,0 +1,198 @@
+import { drained } from '../../base/core/async/async-values.ts';
+import { cancelledError, type ErrorRecord, fail, toErrorRecord } from '../../base/core/errors.ts';
+import { fromWireContext } from '../../base/core/request-context.ts';
+import { FeedReceiver } from './feed.ts';
+import { type Deferred, deferred } from '../../base/core/deferred.ts';
+import { type HostFrame, type ReplicaFrame, STREAM_WINDOW } from './frames.ts';
+import type { ServedMethods } from './method.ts';
+
+type CallFrame = Extract<HostFrame, { type: 'call' }>;
+
+interface RunningCall {
+  readonly id: number;
+  readonly controller: AbortController;
+  readonly feed: FeedReceiver | undefined;
+  /** Values that may be sent before the reader must take some. */
+  window: number;
+  room: Deferred<void> | undefined;
+  /** Error of a stream value that could not be sent. */
+  failure: { readonly error: unknown } | undefined;
+}
+
+/** Values of one stream, in order. */
+interface Batch {
+  readonly id: number;
+  readonly values: readonly unknown[];
+}
+
+/** The answering end of a connection. Runs all calls of the other end at the same time. */
+export class CallServer {
+  readonly #methods: ServedMethods;
+  readonly #send: (frame: ReplicaFrame) => void;
+  readonly #calls = new Map<number, RunningCall>();
+  readonly #pending = new Map<number, unknown[]>();
+  #flushing = false;
+
+  constructor(methods: ServedMethods, send: (frame: ReplicaFrame) => void) {
+    this.#methods = methods;
+    this.#send = send;
+  }
+
+  /** Runs one call to its end. Never rejects. */
+  async run(frame: CallFrame): Promise<void> {
+    const call: RunningCall = {
+      id: frame.id,
+      controller: new AbortController(),
+      feed:
+        frame.feed === undefined
+          ? undefined
+          : new FeedReceiver(() => this.#send({ type: 'taken', id: frame.id, values: 1 })),
+      window: STREAM_WINDOW,
+      room: undefined,
+      failure: undefined,
+    };
+    this.#calls.set(frame.id, call);
+    try {
+      const method = Object.hasOwn(this.#methods, frame.method) ? this.#methods[frame.method] : undefined;
+      if (!method) throw fail('MethodNotFound', `there is no method ${frame.method}`);
+      const args = call.feed && frame.feed !== undefined ? { ...frame.args, [frame.feed]: call.feed } : frame.args;
+      const answer = method(args, {
+        ...fromWireContext(frame.context),
+        signal: call.controller.signal,
+        ...(frame.progress === true && { progress: this.#reporter(call) }),
+      });
+      if (frame.stream) await this.#runStream(call, answer);
+      else this.#answer({ type: 'result', id: frame.id, value: await answer });
+    } catch (error) {
+      this.#answer({ type: 'error', id: frame.id, error: toErrorRecord(error) });
+    } finally {
+      this.#calls.delete(frame.id);
+    }
+  }
+
+  cancel(id: number): void {
+    const call = this.#calls.get(id);
+    const reason = cancelledError('the call was cancelled');
+    call?.controller.abort(reason);
+    call?.feed?.fail(reason);
+    call?.room?.resolve();
+  }
+
+  /** Returns a function that sends the progress of a call while it runs: at most once for each percent. */
+  #reporter({ id, controller: { signal } }: RunningCall): (fraction: number) => void {
+    let reported = -1;
+    return (fraction) => {
+      const percent = Math.floor(fraction * 100);
+      if (!(percent > reported && percent <= 100) || signal.aborted || !this.#calls.has(id)) return;
+      reported = percent;
+      this.#send({ type: 'call-progress', id, fraction });
+    };
+  }
+
+  cancelAll(): void {
+    for (const id of this.#calls.keys()) this.cancel(id);
+  }
+
+  acknowledge(id: number, values: number): void {
+    const call = this.#calls.get(id);
+    if (!call) return;
+    call.window = Math.min(STREAM_WINDOW, call.window + values);
+    if (call.window > 0) call.room?.resolve();
+  }
+
+  /** Gives values of the caller to the running method. */
+  feed(id: number, values: readonly unknown[]): void {
+    this.#calls.get(id)?.feed?.push(values);
+  }
+
+  /** Ends the caller's feed of a running method. */
+  endFeed(id: number, error: ErrorRecord | undefined): void {
+    this.#calls.get(id)?.feed?.end(error);
+  }
+
+  async #runStream(call: RunningCall, answer: Promise<unknown> | AsyncIterable<unknown, unknown>): Promise<void> {
+    if (!(Symbol.asyncIterator in answer)) throw fail('NotAStream', 'the method does not stream');
+    const value = await drained(answer, (each) => {
+      call.controller.signal.throwIfAborted();
+      this.#queue(call, each);
+      return call.window <= 0 ? this.#waitForRoom(call) : undefined;
+    });
+    call.controller.signal.throwIfAborted();
+    this.#answer({ type: 'end', id: call.id, value });
+  }
+
+  async #waitForRoom(call: RunningCall): Promise<void> {
+    call.room = deferred();
+    await call.room.promise;
+    call.room = undefined;
+    call.controller.signal.throwIfAborted();
+  }
+
+  /** Queues a value. All values of one turn of the event loop, from all streams, are sent in one frame. */
+  #queue(call: RunningCall, value: unknown): void {
+    call.window -= 1;
+    const values = this.#pending.get(call.id);
+    if (values) values.push(value);
+    else this.#pending.set(call.id, [value]);
+    if (this.#flushing) return;
+    this.#flushing = true;
+    setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#flushing = false;
+    if (this.#pending.size === 0) return;
+    const batches = [...this.#pending].map(([id, values]) => ({ id, values }));
+    this.#pending.clear();
+    this.#sendBatches(batches);
+  }
+
+  /**
+   * Sends values in as few frames as possible. A value that is too large for a frame fails its stream, which sends
+   * nothing after it.
+   */
+  #sendBatches(all: readonly Batch[]): void {
+    const batches = all.filter(({ id }) => !this.#calls.get(id)?.failure);
+    if (batches.length === 0) return;
+    try {
+      this.#send({ type: 'chunks', batches });
+    } catch (error) {
+      const halves = halved(batches);
+      if (halves) for (const half of halves) this.#sendBatches(half);
+      else for (const { id } of batches) this.#failStream(id, error);
+    }
+  }
+
+  #failStream(id: number, error: unknown): void {
+    const call = this.#calls.get(id);
+    if (!call) return;
+    call.failure = { error };
+    call.controller.abort(error);
+    call.room?.resolve();
+  }
+
+  /** Sends the last frame of a call, after all values of its stream. */
+  #answer(frame: Extract<ReplicaFrame, { type: 'result' | 'end' | 'error' }>): void {
+    this.#flush();
+    const failure = this.#calls.get(frame.id)?.failure;
+    try {
+      this.#send(failure ? { type: 'error', id: frame.id, error: toErrorRecord(failure.error) } : frame);
+    } catch (error) {
+      this.#send({ type: 'error', id: frame.id, error: toErrorRecord(error) });
+    }
+  }
+}
+
+/** Returns two smaller parts, or undefined for a single value. */
+function halved(batches: readonly Batch[]): readonly (readonly Batch[])[] | undefined {
+  const [first] = batches;
+  if (!first) return undefined;
+  if (batches.length > 1) return parts(batches);
+  if (first.values.length < 2) return undefined;
+  return parts(first.values).map((values) => [{ id: first.id, values }]);
+}
+
+function parts<T>(all: readonly T[]): readonly (readonly T[])[] {
+  const middle = Math.ceil(all.length / 2);
+  return [all.slice(0, middle), all.slice(middle)];
+}

@@ -1,0 +1,81 @@
+import type { Duplex } from 'node:stream';
+import { contained } from '../../base/core/net/contained.ts';
+import { encodeFrame, type Frame, FrameDecoder } from './frames.ts';
+
+export interface FrameListener<In extends Frame> {
+  onFrame(frame: In): void;
+  /**
+   * Called once when the other side has gone and all its frames were delivered. `error` is set after a violation of the
+   * protocol.
+   */
+  onClose(error: Error | undefined): void;
+}
+
+/**
+ * Types of which all frames of one turn of the event loop are sent with one system call. Other frames are sent at once,
+ * because the process may be about to end.
+ */
+const OF_CALLS: ReadonlySet<Frame['type']> = new Set([
+  'call',
+  'ack',
+  'feed',
+  'fed',
+  'result',
+  'chunks',
+  'end',
+  'error',
+  'taken',
+]);
+
+/** Sends and receives frames over a socket. */
+export class FrameSocket<In extends Frame, Out extends Frame> {
+  readonly #socket: Duplex;
+  readonly #decoder = new FrameDecoder();
+  #error: Error | undefined;
+
+  constructor(socket: Duplex, listener: FrameListener<In>) {
+    this.#socket = socket;
+    const fail = (error: unknown): void => {
+      this.#error ??= error instanceof Error ? error : new Error(String(error));
+      socket.destroy();
+    };
+    const take = (bytes: Buffer): void => {
+      for (const frame of this.#decoder.push(bytes)) listener.onFrame(frame as In);
+    };
+    socket.on('data', contained(take, fail));
+    socket.on('end', () => socket.destroy());
+    socket.on('error', () => socket.destroy()); // EPIPE, ECONNRESET: the other side has gone, 'close' follows
+    socket.on(
+      'close',
+      contained(
+        () => listener.onClose(this.#error),
+        (error) => process.emitWarning(error instanceof Error ? error : String(error)),
+      ),
+    );
+  }
+
+  /** Sends a frame, in order. Does nothing after the other side has gone. Throws like {@link encodeFrame}. */
+  send(frame: Out): void {
+    const bytes = encodeFrame(frame);
+    if (this.#socket.destroyed || !this.#socket.writable) return;
+    const socket = this.#socket;
+    if (OF_CALLS.has(frame.type) && socket.writableCorked === 0) {
+      socket.cork();
+      process.nextTick(() => socket.uncork());
+    }
+    socket.write(bytes);
+    if (!OF_CALLS.has(frame.type)) socket.uncork();
+  }
+
+  /** Resolves when all frames have left this process. */
+  flushed(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#socket.destroyed || !this.#socket.writable) resolve();
+      else this.#socket.write('', () => resolve());
+    });
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+}

@@ -1,0 +1,245 @@
+import { type AanaError, type ErrorRecord, fail } from '../../base/core/errors.ts';
+import type { WireContext } from '../../base/core/request-context.ts';
+import type { LogFields, LogLevel } from '../../base/core/log/logger.ts';
+import type { ReplicaMemory } from './replica-memory.ts';
+import type { ReplicaMetric } from './replica-metrics.ts';
+
+/** A frame from the host to a replica. */
+export type HostFrame =
+  | {
+      readonly type: 'start';
+      readonly implementation: string;
+      readonly spec: unknown;
+      /** Folders of artifacts. */ readonly artifactsDirs: readonly string[];
+    }
+  | {
+      readonly type: 'call';
+      readonly id: number;
+      readonly method: string;
+      readonly args: Record<string, unknown>;
+      readonly stream: boolean;
+      /** Argument whose values follow in `feed` frames. */ readonly feed?: string | undefined;
+      readonly context?: WireContext | undefined;
+      /** Whether the caller wants `call-progress`. */ readonly progress?: boolean | undefined;
+    }
+  /** Replaces the spec with which the replica was started. Answered like a call. */
+  | { readonly type: 'reconfigure'; readonly id: number; readonly spec: unknown }
+  | { readonly type: 'cancel'; readonly id: number }
+  /** The reader of a stream has taken `values` more values. */
+  | { readonly type: 'ack'; readonly id: number; readonly values: number }
+  /** Values that the caller sends into a running call. */
+  | { readonly type: 'feed'; readonly id: number; readonly values: readonly unknown[] }
+  /** The caller has sent its last value, or could not make the next one because of `error`. */
+  | { readonly type: 'fed'; readonly id: number; readonly error?: ErrorRecord | undefined }
+  | { readonly type: 'ping' }
+  | { readonly type: 'shutdown' };
+
+/** A frame from a replica to the host. */
+export type ReplicaFrame =
+  | {
+      readonly type: 'ready';
+      readonly info: unknown;
+      readonly code?: string | undefined;
+      readonly memory?: ReplicaMemory | undefined;
+    }
+  /** Loading failed and must not be retried. The process ends after it. */
+  | { readonly type: 'failed'; readonly error: ErrorRecord }
+  | { readonly type: 'progress'; readonly fraction?: number | undefined; readonly text: string }
+  | { readonly type: 'log'; readonly level: LogLevel; readonly message: string; readonly fields: LogFields }
+  | { readonly type: 'result'; readonly id: number; readonly value: unknown }
+  /** All values of all streams since the previous frame of this type: one frame for each step of the engine. */
+  | {
+      readonly type: 'chunks';
+      readonly batches: readonly { readonly id: number; readonly values: readonly unknown[] }[];
+    }
+  /** A stream has ended. `value` is the value that the method returned after its last one. */
+  | { readonly type: 'end'; readonly id: number; readonly value?: unknown }
+  | { readonly type: 'error'; readonly id: number; readonly error: ErrorRecord }
+  /**
+   * The part of a call that is done, from 0 to 1. Each frame of a call has a higher whole percent than the one before.
+   */
+  | { readonly type: 'call-progress'; readonly id: number; readonly fraction: number }
+  /** The method has taken `values` more values of the caller's feed. */
+  | { readonly type: 'taken'; readonly id: number; readonly values: number }
+  /** `beats` grows while the engine is `busy`; otherwise it hangs. */
+  | {
+      readonly type: 'pong';
+      readonly steps: number;
+      readonly busy: boolean;
+      readonly beats: number;
+      readonly memory?: ReplicaMemory | undefined;
+    }
+  /** Sent after each `pong`, and before the process ends as it was told. */
+  | { readonly type: 'metrics'; readonly metrics: readonly ReplicaMetric[] };
+
+export type Frame = HostFrame | ReplicaFrame;
+
+/** A frame that belongs to a call of the host. */
+export type CallAnswer = Extract<
+  ReplicaFrame,
+  { type: 'result' | 'chunks' | 'end' | 'error' | 'call-progress' | 'taken' }
+>;
+
+/**
+ * A frame on the wire: the length of the rest as 4 big-endian bytes, one byte for the type, and the other fields as a
+ * JSON object. The numbers of types never change.
+ */
+const TYPE_CODES: Readonly<Record<Frame['type'], number>> = {
+  start: 1,
+  call: 2,
+  cancel: 3,
+  ack: 4,
+  ping: 5,
+  shutdown: 6,
+  reconfigure: 7,
+  feed: 8,
+  fed: 9,
+  ready: 16,
+  failed: 17,
+  progress: 18,
+  log: 19,
+  result: 20,
+  chunks: 21,
+  end: 22,
+  error: 23,
+  pong: 24,
+  metrics: 25,
+  'call-progress': 26,
+  taken: 27,
+};
+
+const TYPES_BY_CODE = new Map(Object.entries(TYPE_CODES).map(([type, code]) => [code, type]));
+
+/** Required fields of each frame, with their JavaScript types. */
+const REQUIRED: Readonly<
+  Record<Frame['type'], Readonly<Record<string, 'number' | 'string' | 'boolean' | 'object' | 'array'>>>
+> = {
+  start: { implementation: 'string' },
+  call: { id: 'number', method: 'string', args: 'object', stream: 'boolean' },
+  reconfigure: { id: 'number' },
+  cancel: { id: 'number' },
+  ack: { id: 'number', values: 'number' },
+  feed: { id: 'number', values: 'array' },
+  fed: { id: 'number' },
+  ping: {},
+  shutdown: {},
+  ready: {},
+  failed: { error: 'object' },
+  progress: { text: 'string' },
+  log: { level: 'string', message: 'string', fields: 'object' },
+  result: { id: 'number' },
+  chunks: { batches: 'array' },
+  end: { id: 'number' },
+  error: { id: 'number', error: 'object' },
+  taken: { id: 'number', values: 'number' },
+  pong: { steps: 'number', busy: 'boolean', beats: 'number' },
+  metrics: { metrics: 'array' },
+  'call-progress': { id: 'number', fraction: 'number' },
+};
+
+const HEADER_BYTES = 5;
+/** An hour of speech with word times is about 3 MB. */
+export const MAX_FRAME_BYTES: number = 64 * 1024 * 1024;
+
+/** Values of one stream that may be in transit before the reader must take some. */
+export const STREAM_WINDOW = 64;
+
+/** Values of one feed that may be in transit before the method must take some. */
+export const FEED_WINDOW = 16;
+
+/** Returns the error for a peer that does not speak this protocol. The connection must not be used any more. */
+export function protocolError(message: string): AanaError {
+  return fail('ReplicaProtocolError', message);
+}
+
+/** Encodes a frame. Throws when it is larger than {@link MAX_FRAME_BYTES}, or cannot be represented as JSON. */
+export function encodeFrame(frame: Frame, maxBytes: number = MAX_FRAME_BYTES): Buffer {
+  const { type, ...fields } = frame;
+  const json = JSON.stringify(fields);
+  const length = 1 + Buffer.byteLength(json);
+  if (length > maxBytes)
+    throw fail('MessageTooLarge', `a ${type} frame of ${length} bytes is over the limit of ${maxBytes}`);
+  const bytes = Buffer.allocUnsafe(4 + length);
+  bytes.writeUInt32BE(length, 0);
+  bytes.writeUInt8(TYPE_CODES[type], 4);
+  bytes.write(json, HEADER_BYTES);
+  return bytes;
+}
+
+/** Decodes frames from a stream of bytes. It must not be used again after it threw an error. */
+export class FrameDecoder {
+  readonly #maxBytes: number;
+  #parts: Buffer[] = [];
+  #size = 0;
+
+  constructor(maxBytes: number = MAX_FRAME_BYTES) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Number of bytes of an incomplete frame. */
+  get pendingBytes(): number {
+    return this.#size;
+  }
+
+  push(bytes: Buffer): Frame[] {
+    this.#parts.push(bytes);
+    this.#size += bytes.length;
+    const frames: Frame[] = [];
+    for (let length = this.#nextLength(); length !== undefined; length = this.#nextLength()) {
+      frames.push(parseFrame(this.#take(4 + length)));
+    }
+    return frames;
+  }
+
+  /** Returns the length of the next frame when it is complete. */
+  #nextLength(): number | undefined {
+    if (this.#size < HEADER_BYTES) return undefined;
+    this.#joinFirst(HEADER_BYTES);
+    const first = this.#parts[0];
+    const length = first?.readUInt32BE(0) ?? 0;
+    if (length < 1 || length > this.#maxBytes)
+      throw protocolError(`a frame of ${length} bytes is over the limit of ${this.#maxBytes}`);
+    return this.#size >= 4 + length ? length : undefined;
+  }
+
+  #take(count: number): Buffer {
+    this.#joinFirst(count);
+    const first = this.#parts[0] ?? Buffer.alloc(0);
+    if (first.length === count) this.#parts.shift();
+    else this.#parts[0] = first.subarray(count);
+    this.#size -= count;
+    return first.subarray(0, count);
+  }
+
+  /**
+   * Makes the first part at least `count` bytes long. Called only when that many bytes have arrived, so that long
+   * frames are joined once.
+   */
+  #joinFirst(count: number): void {
+    const first = this.#parts[0];
+    if (first && first.length >= count) return;
+    this.#parts = [Buffer.concat(this.#parts)];
+  }
+}
+
+function parseFrame(bytes: Buffer): Frame {
+  const type = TYPES_BY_CODE.get(bytes.readUInt8(4));
+  if (type === undefined) throw protocolError(`received a frame of unknown type ${bytes.readUInt8(4)}`);
+  const fields = parseJson(bytes.toString('utf8', HEADER_BYTES), type);
+  for (const [key, wanted] of Object.entries(REQUIRED[type as Frame['type']])) {
+    const value = fields[key];
+    const fits = wanted === 'array' ? Array.isArray(value) : typeof value === wanted && value !== null;
+    if (!fits) throw protocolError(`received a ${type} frame without ${key}`);
+  }
+  return { ...fields, type } as Frame;
+}
+
+function parseJson(text: string, type: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // the error is thrown below
+  }
+  throw protocolError(`received a ${type} frame that is not a JSON object`);
+}

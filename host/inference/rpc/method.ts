@@ -1,0 +1,25 @@
+import type { RequestContext } from '../../base/core/request-context.ts';
+
+/** Second argument of a method. */
+export interface CallContext extends RequestContext {
+  /** Aborted when the caller cancels or disconnects, or when the process must stop at once. */
+  readonly signal: AbortSignal;
+  /**
+   * Reports the part of the call that is done, from 0 to 1. It is there when the caller wants to know. Reports that do
+   * not raise the whole percent are dropped, so it may be called often.
+   */
+  readonly progress?: ((fraction: number) => void) | undefined;
+}
+
+/**
+ * A method returns a promise (one value) or an async iterable (a stream). The caller says which one it expects. Values
+ * are JSON. A stream is pulled only as fast as its reader takes values, so `yield` waits for a slow reader.
+ * An argument that is a feed is an async iterable of the values that the caller sends meanwhile; it can be read once.
+ */
+export type ServedMethod = (
+  args: Record<string, unknown>,
+  context: CallContext,
+) => Promise<unknown> | AsyncIterable<unknown, unknown>;
+
+/** The methods of one end, by name. */
+export type ServedMethods = Readonly<Record<string, ServedMethod>>;

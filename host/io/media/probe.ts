@@ -1,0 +1,138 @@
+import { stat } from 'node:fs/promises';
+import { AanaError } from '../../base/core/errors.ts';
+import { videoReadingError } from './errors.ts';
+import { runFfmpeg } from './ffmpeg.ts';
+import type { MediaSource, VideoInfo } from './types.ts';
+
+export interface ProbeOptions {
+  readonly ffmpegPath: string;
+  /** The source as the client gave it, for errors. */
+  readonly source: MediaSource;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Probe {
+  readonly info: VideoInfo;
+  /**
+   * Seconds: the time of the earliest packet of all tracks, which a player shows as 0. Missing if the file has no
+   * times.
+   */
+  readonly start?: number;
+  readonly audioTracks: readonly AudioTrack[];
+}
+
+export interface AudioTrack {
+  /** Number among all tracks of the file, from 0 on. */
+  readonly stream: number;
+  /** As the file says it, such as `eng`. */
+  readonly language?: string;
+  readonly isDefault: boolean;
+  /** `undefined` if the number for its layout is unknown. */
+  readonly channels: number | undefined;
+}
+
+const PROBE_TIMEOUT_MS = 60_000;
+const PROBE_CPU_SECONDS = 30;
+
+/** Describes the media file at `path`. Throws `VideoReadingException` if the file is not media. */
+export async function probeFile(path: string, { ffmpegPath, source, signal }: ProbeOptions): Promise<Probe> {
+  if ((await stat(path)).size === 0) throw videoReadingError(source, 'the file is empty');
+  let stderr: string;
+  try {
+    // Without an output ffmpeg describes the input and then fails, so the exit code is not checked.
+    ({ stderr } = await runFfmpeg(ffmpegPath, [], path, [], {
+      signal,
+      timeoutMs: PROBE_TIMEOUT_MS,
+      cpuSeconds: PROBE_CPU_SECONDS,
+    }));
+  } catch (error) {
+    if (error instanceof AanaError && error.name === 'ProcessTimeout')
+      throw videoReadingError(source, 'reading the media took too long', error);
+    throw error;
+  }
+  const probe = parseProbe(stderr);
+  if (!probe) throw videoReadingError(source, `the file is not media that can be read (${complaint(stderr, path)})`);
+  return probe;
+}
+
+/** Reads ffmpeg's description of its first input. Returns `undefined` if it has none, or neither audio nor video. */
+export function parseProbe(stderr: string): Probe | undefined {
+  const input = /^Input #0, .*$/m.exec(stderr);
+  if (!input) return undefined;
+  const description = stderr.slice(input.index);
+  const streams = [
+    ...description.matchAll(/^ {2,4}Stream #0:(\d+)(?:\[\w+\])?(?:\((\w+)\))?: (Audio|Video): (.*)$/gm),
+  ].map(([, stream, language, kind, details = '']) => ({ stream: Number(stream), language, kind, details }));
+  const audioTracks = streams
+    .filter(({ kind }) => kind === 'Audio')
+    .map(({ stream, language, details }): AudioTrack => ({
+      stream,
+      ...(language !== undefined && language !== 'und' && { language }),
+      isDefault: details.includes('(default)'),
+      channels: parseChannels(details),
+    }));
+  const hasVideo = streams.some(({ kind, details }) => kind === 'Video' && !details.includes('(attached pic)'));
+  if (audioTracks.length === 0 && !hasVideo) return undefined;
+  const start = parseStart(description);
+  const duration = parseDuration(description, start);
+  return {
+    info: { ...(duration !== undefined && { duration }), hasAudio: audioTracks.length > 0, hasVideo },
+    ...(start !== undefined && { start }),
+    audioTracks,
+  };
+}
+
+function parseStart(description: string): number | undefined {
+  const match = /^ {2}Duration: [^,]+, start: (-?\d+\.\d+),/m.exec(description);
+  return match ? Number(match[1]) : undefined;
+}
+
+function parseDuration(description: string, start = 0): number | undefined {
+  const match = /^ {2}Duration: (\d+):(\d{2}):(\d{2}(?:\.\d+)?),/m.exec(description);
+  if (!match) return undefined;
+  const duration = Number(match[1]) * 3600 + Number(match[2]) * 60 + Number(match[3]);
+  // Matroska says the time of its end.
+  const isEnd = description.startsWith('Input #0, matroska') && start > 0 && duration > start;
+  return isEnd ? Math.round((duration - start) * 1e6) / 1e6 : duration;
+}
+
+const NAMED_LAYOUTS: Readonly<Record<string, number>> = {
+  mono: 1,
+  stereo: 2,
+  downmix: 2,
+  binaural: 2,
+  quad: 4,
+  hexagonal: 6,
+  octagonal: 8,
+  cube: 8,
+  hexadecagonal: 16,
+};
+
+/**
+ * Reads the number of channels from `… 48000 Hz, 5.1(side), fltp …`. After the sample rate stands a name, speakers by
+ * level, or a number.
+ */
+function parseChannels(details: string): number | undefined {
+  const layout = /\d+ Hz, ([^,]+)/.exec(details)?.[1]?.trim() ?? '';
+  const counted = /^(\d+) channels/.exec(layout)?.[1];
+  if (counted !== undefined) return Number(counted);
+  const name = layout.replace(/\s*\(.*$/, '');
+  if (/^\d+(\.\d+)+$/.test(name)) return name.split('.').reduce((sum, part) => sum + Number(part), 0);
+  return NAMED_LAYOUTS[name];
+}
+
+/** Lines of ffmpeg that say that it failed, before or after a line that says why. */
+const FAILED = /^(?:Error opening input(?: files?\b[^:]*)?: |the file: )/;
+
+/** Returns ffmpeg's reason without the path of the temporary file. */
+export function complaint(stderr: string, path: string): string {
+  if (/Format not on whitelist/.test(stderr)) return 'its format is not accepted';
+  const lines = stderr
+    .replaceAll(`file:${path}`, 'the file')
+    .replaceAll(path, 'the file')
+    .split('\n')
+    .map((line) => line.replace(/^\[[^\]]*\]\s*/, '').trim())
+    .filter((line) => line !== '' && !/^(?:At least one output|Error opening input files? the file\.?$)/.test(line));
+  const reason = lines.findLast((line) => !FAILED.test(line)) ?? lines.at(-1)?.replace(FAILED, '');
+  return (reason ?? 'no reason given').slice(0, 300);
+}

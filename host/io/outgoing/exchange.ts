@@ -1,0 +1,130 @@
+import { type IncomingMessage, type OutgoingHttpHeaders, request as httpRequest } from 'node:http';
+import { AanaError } from '../../base/core/errors.ts';
+import { type Connection, connectChecked } from './connect.ts';
+import { downloadError, reasonOf } from './errors.ts';
+import { type ActiveGuards, type Guards, redirectTarget, requireAsked } from './guards.ts';
+
+export interface Hop {
+  readonly method: 'GET' | 'POST';
+  readonly url: URL;
+  /** Headers of the caller, which are sent only to the origin of `url`. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body?: Uint8Array | undefined;
+}
+
+export interface Answer {
+  /** URL after redirects. */
+  readonly url: URL;
+  /** Message with an unread body. Destroy it if the body is not needed. */
+  readonly message: IncomingMessage;
+}
+
+/** Default headers. The caller can replace them for the first server. */
+const OWN_HEADERS = { 'user-agent': 'aana-host', accept: '*/*' } as const;
+/** Headers that describe the body and are sent together with it. */
+const DESCRIBES_BODY = /^content-/i;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * Runs `work` with a signal that aborts with the caller's signal and after `timeoutMs`. Failures of the connection
+ * become a `DownloadException` that names `url`.
+ */
+export async function withinTime<G extends Guards, T>(
+  url: URL,
+  guards: G,
+  work: (active: G & ActiveGuards) => Promise<T>,
+): Promise<T> {
+  guards.signal?.throwIfAborted();
+  const deadline = AbortSignal.timeout(guards.timeoutMs);
+  const signal = guards.signal ? AbortSignal.any([guards.signal, deadline]) : deadline;
+  try {
+    return await work({ ...guards, signal });
+  } catch (error) {
+    guards.signal?.throwIfAborted();
+    if (deadline.aborted) throw downloadError(url, `it took longer than ${guards.timeoutMs / 1000} s`, error);
+    throw error instanceof AanaError ? error : downloadError(url, reasonOf(error), error);
+  }
+}
+
+/**
+ * Sends the request and follows redirects. Each hop uses a new connection to a checked address, so that neither a
+ * changing DNS answer nor a redirect can lead to a private address.
+ */
+export async function follow(first: Hop, options: ActiveGuards): Promise<Answer> {
+  let hop = first;
+  for (let hops = 0; ; hops++) {
+    requireAsked(hop.url, options);
+    const message = await send(hop, await connectChecked(hop.url, options), options);
+    const location = message.headers.location;
+    if (options.maxRedirects === 0 || location === undefined || !REDIRECTS.has(message.statusCode ?? 0))
+      return { url: hop.url, message };
+    message.destroy();
+    if (hops >= options.maxRedirects)
+      throw downloadError(first.url, `it redirects more than ${options.maxRedirects} times`);
+    hop = redirected(first.url, hop, message.statusCode ?? 0, location);
+  }
+}
+
+/**
+ * Returns the request after a redirect, like browsers: 303 always becomes GET, 301 and 302 only after POST. Another
+ * origin gets none of the caller's headers, because any of them may contain a key.
+ */
+function redirected(start: URL, { method, url: from, headers, body }: Hop, status: number, location: string): Hop {
+  const url = redirectTarget(start, from, location);
+  url.username = '';
+  url.password = '';
+  const isSameOrigin = url.origin === from.origin;
+  const becomesGet = method === 'POST' && status <= 303;
+  const kept = headers.filter(([name]) =>
+    DESCRIBES_BODY.test(name) ? body !== undefined && !becomesGet : isSameOrigin,
+  );
+  return becomesGet ? { method: 'GET', url, headers: kept } : { method, url, headers: kept, body };
+}
+
+/** Sends one request over a connection that is used only for it. The body of the answer is not decompressed. */
+export function send(
+  { method, url, headers, body }: Hop,
+  { stream, throughProxy }: Connection,
+  { signal, idleTimeoutMs }: Pick<ActiveGuards, 'signal' | 'idleTimeoutMs'>,
+): Promise<IncomingMessage> {
+  const fields: OutgoingHttpHeaders = { ...OWN_HEADERS };
+  for (const [name, value] of headers) {
+    const key = name.toLowerCase();
+    const known = Object.hasOwn(OWN_HEADERS, key) ? undefined : fields[key];
+    fields[key] = known === undefined ? value : [known, value].flat().map(String);
+  }
+  Object.assign(fields, {
+    host: url.host,
+    'accept-encoding': 'identity',
+    connection: 'close',
+    ...(body && { 'content-length': body.length }),
+    ...throughProxy?.headers,
+  });
+  const path = `${url.pathname}${url.search}`;
+  return new Promise((resolve, reject) => {
+    const outgoing = httpRequest({
+      method,
+      path: throughProxy ? `http://${url.host}${path}` : path,
+      headers: fields,
+      createConnection: () => stream,
+      signal,
+    });
+    outgoing.setTimeout(idleTimeoutMs);
+    let response: IncomingMessage | undefined;
+    outgoing.on('timeout', () =>
+      (response ?? outgoing).destroy(new Error(`the server sent nothing for ${idleTimeoutMs / 1000} s`)),
+    );
+    outgoing.on('response', (message) => {
+      response = message;
+      resolve(message);
+    });
+    outgoing.on('upgrade', (_, socket) => {
+      socket.destroy();
+      reject(new Error('its answer is not HTTP: it asks for another protocol'));
+    });
+    outgoing.on('error', reject);
+    // Not every end is reported as an error.
+    outgoing.on('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
+    outgoing.end(body);
+  });
+}

@@ -1,6 +1,0 @@
-import { type AanaError, fail } from '../../../core/errors.ts';
-
-/** Returns the error for a model file that is truncated, damaged or of an unexpected kind. */
-export function formatError(file: string, reason: string, cause?: unknown): AanaError {
-  return fail('ModelFormatError', `${file}: ${reason}`, { data: { file }, cause });
-}

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import { fail } from '../../../base/core/errors.ts';
+import { hashFile, withFileLock } from '../../packages/index.ts';
+import { quantizeGgml } from '../convert/quantize.ts';
+import { requireBytes } from '../make-target.ts';
+import { REQUANTISED_FOLDER } from '../requantized.ts';
+import { inspectStored, type Sidecar, writeSidecar } from '../sidecar.ts';
+import type { PullOptions, ResolvedModel } from '../store.ts';
+import { type WhisperFolder, whisperFolder } from './whisper-folder.ts';
+
+const TYPES = ['f16', 'q8_0', 'q5_1'] as const;
+type WhisperType = (typeof TYPES)[number];
+
+/** The most bytes that a 16-bit file has for each byte of its weights. */
+const MADE_BYTES = 1.1;
+
+/**
+ * Returns the model of a folder in the form of whisper.cpp. It is written once and kept under the digest of the
+ * folder's files; later calls find it. Throws `ModelFormatError` for a folder that cannot be converted.
+ */
+export async function convertedFolder(folder: string, cacheDir: string, options: PullOptions): Promise<ResolvedModel> {
+  const type = typeOf(folder, options.whisperType ?? 'q8_0');
+  const source = await whisperFolder(folder);
+  const digest = await digestOf(source, options);
+  const made = path.join(cacheDir, REQUANTISED_FOLDER, `${digest.slice(0, 32)}-${type}`);
+  const target = path.join(made, `${path.basename(folder)}@${type}.bin`);
+  await mkdir(made, { recursive: true });
+  const onWait = (): void => options.onProgress?.(0, undefined, 'waiting for another process');
+  return withFileLock(
+    `${target}.lock`,
+    async () => {
+      const stored = await inspectStored(target);
+      const {
+        id,
+        kind,
+        bytes,
+        sha256,
+        licence,
+        source: from,
+      } = stored.state === 'present' ? stored.sidecar : await write(source, target, type, `${folder}@${type}`, options);
+      return { id, kind, path: target, bytes, sha256, licence, source: from };
+    },
+    { signal: options.signal, onWait },
+  );
+}
+
+async function write(
+  source: WhisperFolder,
+  target: string,
+  type: WhisperType,
+  id: string,
+  { signal, onProgress }: PullOptions,
+): Promise<Sidecar> {
+  await requireBytes(id, path.dirname(target), 2 * MADE_BYTES * source.bytes);
+  const progress = (stage: string) => (bytes: number) => onProgress?.(bytes, undefined, stage);
+  const [whole, making] = [`${target}.whole`, `${target}.making`];
+  try {
+    let made = await source.convert(type === 'f16' ? making : whole, { signal, onProgress: progress('converting') });
+    if (type !== 'f16') made = await quantizeGgml(whole, making, type, { signal, onProgress: progress('quantizing') });
+    const sidecar: Sidecar = {
+      id,
+      kind: 'whisper',
+      bytes: made.bytes,
+      sha256: made.sha256,
+      source: `converted from ${path.dirname(source.files[0] ?? '')}`,
+      licence: 'not stated',
+      verified_at: new Date().toISOString(),
+    };
+    await writeSidecar(target, sidecar);
+    await rename(making, target);
+    return sidecar;
+  } finally {
+    for (const file of [whole, making]) await rm(file, { force: true });
+  }
+}
+
+function typeOf(folder: string, given: string): WhisperType {
+  const type = TYPES.find((known) => known === given);
+  if (type !== undefined) return type;
+  throw fail('InvalidInput', `${folder} is converted to weights of the types ${TYPES.join(', ')}, but not to ${given}`);
+}
+
+async function digestOf({ files, bytes }: WhisperFolder, { signal, onProgress }: PullOptions): Promise<string> {
+  const digest = createHash('sha256');
+  for (const file of files) {
+    onProgress?.(0, bytes, 'hashing');
+    digest.update(`${path.basename(file)}\n${await hashFile(file, 'sha256', 'hex', signal)}\n`);
+  }
+  return digest.digest('hex');
+}

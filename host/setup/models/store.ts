@@ -1,0 +1,401 @@
+import { chmod, readdir, rename, rm, rmdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { AanaError } from '../../base/core/errors.ts';
+import { fail } from '../../base/core/errors.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import { partNames } from '../../base/core/split-file-names.ts';
+import type { WeightType } from '../../base/core/weight-types.ts';
+import type { Network } from '../../io/outgoing/index.ts';
+import { hashFile, type ReportProgress, withFileLock } from '../packages/index.ts';
+import { catalogue } from './catalogue.ts';
+import type { ModelKind } from './catalogue-types.ts';
+import { checkModel } from './convert/check-model-file.ts';
+import { convertedFolder } from './folders/converted-folder.ts';
+import { whisperFolder } from './folders/whisper-folder.ts';
+import { importIdOf, importInto, type ImportOptions } from './import-model.ts';
+import { makeTarget, requireBytes } from './make-target.ts';
+import { lookUp, storedIn, targetOfSidecar, unknownModelError } from './model-lookup.ts';
+import { importFolder, type ModelTarget, partTargets, targetOfEntry, targetOfHubFile } from './model-target.ts';
+import { REQUANTISED_FOLDER, requantized } from './requantized.ts';
+import { damagedError, inspectModel, inspectStored, sidecarPath, writeSidecar } from './sidecar.ts';
+import { describeSource } from './sources/describe-source.ts';
+import { bestGguf, ggufModels } from './sources/gguf-choice.ts';
+import { Hub } from './sources/hub.ts';
+import { bytesBeside, bytesIn, leftoversOf } from './stored-files.ts';
+
+export interface ModelStoreOptions {
+  readonly cacheDir: string;
+  readonly log: Logger;
+  /** Token for the Hugging Face hub. */
+  readonly hfToken?: string | undefined;
+  /** Address of the hub or of a mirror; default `https://huggingface.co`. */
+  readonly hfEndpoint?: string | undefined;
+  /** Proxies and certificate authorities. Default: no proxy, and the authorities of Node. */
+  readonly network?: Network | undefined;
+  /** If true, nothing is fetched, and a missing file is an error. */
+  readonly offline?: boolean | undefined;
+}
+
+/** A model that is ready to be loaded. */
+export interface ResolvedModel {
+  readonly id: string;
+  readonly kind: ModelKind;
+  /**
+   * The file, or the first part of a split model. {@link ModelStore.resolve} also gives a folder that can be converted.
+   */
+  readonly path: string;
+  /** Length of all files of the model. */
+  readonly bytes: number;
+  /**
+   * Digest of the file; of a split model, the digest of the digests of its parts. Missing for a file outside the store,
+   * because hashing it would take longer than loading it.
+   */
+  readonly sha256: string | undefined;
+  readonly licence: string;
+  /** Description of where the file came from. */
+  readonly source: string;
+}
+
+/** One file of the catalogue, or another file in the store. */
+export interface CatalogueRow {
+  readonly id: string;
+  readonly kind: ModelKind;
+  /** Whether the name without a variant means this file. */
+  readonly isDefault: boolean;
+  readonly bytes: number | undefined;
+  readonly licence: string;
+  readonly state: 'present' | 'absent' | 'damaged';
+  readonly path: string;
+  readonly sources: readonly string[];
+}
+
+export interface PullOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Type of the weights of a GGUF model. If the file has another type, the model is written once with this type. */
+  readonly weightType?: WeightType | undefined;
+  /** Type of the weights of a Whisper model that is converted from a folder: `f16`, `q8_0` (the default) or `q5_1`. */
+  readonly whisperType?: string | undefined;
+  /** Called with the bytes done, the total and the name of the current stage. */
+  readonly onProgress?: ReportProgress | undefined;
+}
+
+/**
+ * The models on this machine: `models/<name>/<file>` and `tools/<name>/<file>` in the cache folder. Each has a
+ * `<file>.json` that records what was verified. Several processes may use one folder.
+ */
+export class ModelStore {
+  readonly #options: ModelStoreOptions;
+  readonly #hub: Hub;
+  #removals = 0;
+
+  constructor(options: ModelStoreOptions) {
+    this.#options = options;
+    this.#hub = new Hub({ endpoint: options.hfEndpoint, token: options.hfToken, network: options.network });
+  }
+
+  /** Returns the catalogue in its order, followed by the other stored files. */
+  async list(): Promise<CatalogueRow[]> {
+    const rows: CatalogueRow[] = [];
+    for (const entry of catalogue) rows.push(await this.#row(targetOfEntry(entry), entry.isDefault));
+    for (const folder of await this.#otherFolders()) {
+      for (const stored of await storedIn(path.join(this.#options.cacheDir, folder)))
+        rows.push(await this.#row(targetOfSidecar(stored, folder), true));
+    }
+    return rows;
+  }
+
+  /**
+   * Returns the model if it is on this machine; fetches nothing. Throws `ModelDamaged` when the size of the file
+   * differs from the verified size, and `ModelFormatError` when a path names a truncated file or a file that is not a
+   * model.
+   */
+  async resolve(id: string): Promise<ResolvedModel | undefined> {
+    const found = await lookUp(id, this.#options.cacheDir);
+    if (found.state === 'path') return resolvePath(id, found.file);
+    return found.state === 'target' ? this.#resolveTarget(found.target) : undefined;
+  }
+
+  /**
+   * Returns the model. If it is not on this machine, fetches and verifies it first. Throws `DownloadFailed`,
+   * `InsufficientResources` or `ModelNotFound`. A folder with a Whisper model of another program is converted once.
+   */
+  async pull(id: string, options: PullOptions = {}): Promise<ResolvedModel> {
+    options.signal?.throwIfAborted();
+    if (options.weightType !== undefined) {
+      const { weightType, ...rest } = options;
+      return requantized(await this.pull(id, rest), weightType, this.#options.cacheDir, rest);
+    }
+    const found = await lookUp(id, this.#options.cacheDir);
+    if (found.state === 'path' && (await isFolder(found.file)))
+      return convertedFolder(found.file, this.#options.cacheDir, options);
+    const present = await this.resolve(id);
+    if (present) return present;
+    const { target, files } = await this.#targetToPull(id, options.signal);
+    const file = this.#fileOf(target);
+    return this.#locked(file, options, async () => {
+      const meanwhile = (await this.#resolveTarget(target)) ?? (await this.#adopt(target));
+      if (meanwhile) return meanwhile;
+      await this.#pullFiles(files, options);
+      const resolved = await this.#resolveTarget(target);
+      if (!resolved)
+        throw fail('ModelDamaged', `${target.id} vanished from ${file} after it was pulled`, {
+          data: { id: target.id, file },
+        });
+      return resolved;
+    });
+  }
+
+  /** Pulls the files of a model that are not on this machine. */
+  async #pullFiles(files: readonly ModelTarget[], options: PullOptions): Promise<void> {
+    const missing: ModelTarget[] = [];
+    for (const file of files) if ((await inspectStored(this.#fileOf(file))).state !== 'present') missing.push(file);
+    const [first] = missing;
+    if (!first) return;
+    const sizes = missing.map(({ bytes }) => bytes);
+    const total = sizes.includes(undefined) ? undefined : sizes.reduce<number>((sum, size = 0) => sum + size, 0);
+    if (missing.length > 1) await requireBytes(first.id, path.dirname(this.#fileOf(first)), total);
+    let before = 0;
+    for (const [index, file] of missing.entries()) {
+      const start = before;
+      const part = missing.length > 1 ? `, file ${index + 1} of ${missing.length}` : '';
+      await this.#pullFile(file, {
+        ...options,
+        onProgress: (bytes, ofFile, stage) =>
+          options.onProgress?.(start + bytes, missing.length > 1 ? total : ofFile, stage && `${stage}${part}`),
+      });
+      before += file.bytes ?? 0;
+    }
+  }
+
+  async #pullFile(target: ModelTarget, options: PullOptions): Promise<void> {
+    const file = this.#fileOf(target);
+    const output = `${file}.verified`;
+    const { cacheDir, network, log } = this.#options;
+    try {
+      const made = await makeTarget(target, output, { ...options, cacheDir, hub: this.#hub, network, log });
+      if (target.executable) await chmod(output, 0o755);
+      await this.#record(target, made);
+      await rename(output, file);
+      log.info('model pulled', { model: target.id, file: target.fileName, bytes: made.bytes, source: made.source });
+    } finally {
+      await rm(output, { force: true });
+    }
+  }
+
+  /**
+   * Copies a GGUF or ggml file into the store, or converts a Whisper folder of CTranslate2 or Transformers, or Silero's
+   * ONNX file. Throws `ModelExists` when the id is taken and `ModelFormatError` for any other file.
+   */
+  async import(source: string, options: ImportOptions = {}): Promise<ResolvedModel> {
+    const id = importIdOf(source, options.id);
+    const folder = path.join(this.#options.cacheDir, importFolder(id));
+    await this.#locked(folder, options, async () => {
+      if ((await storedIn(folder)).length > 0) {
+        throw fail(
+          'ModelExists',
+          `"${id}" was imported before; run "aana-host models rm ${id}" first, or choose another id`,
+          { data: { id } },
+        );
+      }
+      try {
+        await importInto(folder, id, source, options);
+      } catch (error) {
+        await rmdir(folder).catch(() => {}); // a folder that is not empty stays
+        throw error;
+      }
+    });
+    const resolved = await this.resolve(id);
+    if (!resolved) throw unknownModelError(id);
+    return resolved;
+  }
+
+  /** Number of models that this process has removed. */
+  get removals(): number {
+    return this.#removals;
+  }
+
+  /**
+   * Removes the file of a model and the files of its unfinished pulls. Returns the number of bytes freed. Throws
+   * `ModelNotFound`.
+   */
+  async remove(id: string): Promise<number> {
+    const found = await lookUp(id, this.#options.cacheDir);
+    if (found.state === 'path')
+      throw fail('InvalidInput', `${found.file} is not in the store and is not removed; delete the file yourself`);
+    if (found.state !== 'target') throw unknownModelError(id);
+    const file = this.#fileOf(found.target);
+    const bytes = await this.#locked(file, {}, async () => {
+      let freed = 0;
+      // The first part goes first, because a split model counts as present while its first part is.
+      for (const name of partNames(path.basename(file))) {
+        const part = path.join(path.dirname(file), name);
+        for (const leftover of await leftoversOf(part)) {
+          freed += await bytesIn(leftover);
+          await rm(leftover, { recursive: true, force: true });
+        }
+        await rm(sidecarPath(part), { force: true });
+      }
+      return freed;
+    });
+    this.#removals += 1;
+    await rmdir(path.dirname(file)).catch(() => {}); // stays if it has other variants
+    if (bytes === 0) throw fail('ModelNotFound', `${id} is not on this machine`, { data: { id } });
+    return bytes;
+  }
+
+  /**
+   * Returns the id under which {@link list} has a model, here or not. Throws `ModelNotFound` for an unknown model and
+   * for a tool, and `InvalidInput` for the path of a file outside of the store.
+   */
+  async idOf(id: string): Promise<string> {
+    const found = await lookUp(id, this.#options.cacheDir);
+    if (found.state === 'path') throw fail('InvalidInput', `${id} is the path of a file, not the id of a model`);
+    if (found.state === 'repo') return found.repo;
+    if (found.state === 'unknown') throw unknownModelError(id);
+    const { target } = found;
+    if (target.kind === 'tool' || target.kind === 'sample')
+      throw fail('ModelNotFound', `${id} is a ${target.kind} of the host, not a model`, {
+        data: { id },
+      });
+    return target.id;
+  }
+
+  /** Returns the path of a tool or sample (`ffmpeg`, `speech-sample`) if it is on this machine. */
+  async resolveTool(name: string): Promise<string | undefined> {
+    return (await this.resolve(name))?.path;
+  }
+
+  /** Returns the path of a tool or sample. Fetches it first if it is not on this machine. */
+  async pullTool(name: string, options: PullOptions = {}): Promise<string> {
+    if (name === 'ffmpeg' && !catalogue.some((entry) => entry.name === name)) {
+      const message =
+        `the catalogue has no ffmpeg for ${process.platform}-${process.arch}; install it with the ` +
+        `system's package manager`;
+      throw fail('ModelNotFound', message, { data: { id: name } });
+    }
+    return (await this.pull(name, options)).path;
+  }
+
+  async #resolveTarget(target: ModelTarget): Promise<ResolvedModel | undefined> {
+    const file = this.#fileOf(target);
+    const stored = await inspectModel(file);
+    if (stored.state === 'damaged') throw damagedError(target.id, file, stored.reason);
+    if (stored.state === 'absent') return undefined;
+    const { kind, bytes, sha256, licence, source } = stored.sidecar;
+    return { id: target.id, kind, path: file, bytes, sha256, licence, source };
+  }
+
+  /** Accepts a file that a person put there if its digest is the pinned one. */
+  async #adopt(target: ModelTarget): Promise<ResolvedModel | undefined> {
+    const file = this.#fileOf(target);
+    const size = (await stat(file).catch(() => undefined))?.size;
+    if (size === undefined) return undefined;
+    const sha256 = await hashFile(file, 'sha256', 'hex');
+    const isPinned =
+      target.sha256 !== undefined
+        ? sha256 === target.sha256
+        : target.sha1 !== undefined && (await hashFile(file, 'sha1', 'hex')) === target.sha1;
+    if (!isPinned) return undefined;
+    await this.#record(target, { bytes: size, sha256, source: 'found in the cache' });
+    return this.#resolveTarget(target);
+  }
+
+  async #record(target: ModelTarget, made: { bytes: number; sha256: string; source: string }): Promise<void> {
+    const { id, kind, licence } = target;
+    const { bytes, sha256, source } = made;
+    await writeSidecar(this.#fileOf(target), {
+      id,
+      kind,
+      bytes,
+      sha256,
+      source,
+      licence,
+      verified_at: new Date().toISOString(),
+    });
+  }
+
+  /** Returns the target of an id, and a target for each of its files in the order in which they are written. */
+  async #targetToPull(id: string, signal: AbortSignal | undefined): Promise<TargetToPull> {
+    const found = await lookUp(id, this.#options.cacheDir);
+    if (found.state === 'path') throw fail('ModelNotFound', `there is no model file ${found.file}`, { data: { id } });
+    if (found.state === 'unknown') throw unknownModelError(id);
+    if (this.#options.offline) {
+      throw fail('DownloadFailed', `${id} is not on this machine and downloads are switched off`, {
+        data: { url: id },
+      });
+    }
+    if (found.state === 'repo') {
+      const { bytesByFile, licence } = await this.#hub.describe(found.repo, signal);
+      const { whole, missing } = ggufModels([...bytesByFile.keys()]);
+      const chosen = bestGguf(whole);
+      if (chosen === undefined) throw noModelInRepo(id, found.repo, missing);
+      const target = targetOfHubFile(found.repo, chosen, licence);
+      return { target, files: partTargets(target, bytesByFile) ?? [target] };
+    }
+    const { target } = found;
+    const [source] = target.sources;
+    if (partNames(target.fileName).length === 1 || source?.from !== 'hub') return { target, files: [target] };
+    const { bytesByFile } = await this.#hub.describe(source.repo, signal);
+    const missing = partNames(source.file).filter((file) => !bytesByFile.has(file));
+    if (missing.length > 0) throw noModelInRepo(id, source.repo, missing);
+    return { target, files: partTargets(target, bytesByFile) ?? [target] };
+  }
+
+  async #row(target: ModelTarget, isDefault: boolean): Promise<CatalogueRow> {
+    const file = this.#fileOf(target);
+    const stored = await inspectModel(file);
+    const { state } = stored;
+    const { id, kind, licence } = target;
+    const ofFile = stored.state === 'present' ? stored.sidecar.bytes : target.bytes;
+    const bytes = ofFile === undefined ? undefined : ofFile + (await bytesBeside(target, file, state === 'present'));
+    return { id, kind, isDefault, bytes, licence, state, path: file, sources: target.sources.map(describeSource) };
+  }
+
+  /** Returns the folders of models from the hub and of imported models. */
+  async #otherFolders(): Promise<string[]> {
+    const below = async (folder: string): Promise<string[]> => {
+      const entries = await readdir(path.join(this.#options.cacheDir, folder), { withFileTypes: true }).catch(() => []);
+      return entries.filter((entry) => entry.isDirectory()).map((entry) => path.join(folder, entry.name));
+    };
+    const owners = await below(path.join('models', 'hub'));
+    return [
+      ...(await Promise.all(owners.map(below))).flat(),
+      ...(await below(path.join('models', 'imported'))),
+      ...(await below(REQUANTISED_FOLDER)),
+    ];
+  }
+
+  #fileOf(target: ModelTarget): string {
+    return path.join(this.#options.cacheDir, target.folder, target.fileName);
+  }
+
+  #locked<T>(file: string, options: PullOptions, fn: () => Promise<T>): Promise<T> {
+    const onWait = (): void => options.onProgress?.(0, undefined, 'waiting for another process');
+    return withFileLock(`${file}.lock`, fn, { signal: options.signal, onWait });
+  }
+}
+
+async function isFolder(file: string): Promise<boolean> {
+  return (await stat(file).catch(() => undefined))?.isDirectory() ?? false;
+}
+
+async function resolvePath(id: string, file: string): Promise<ResolvedModel | undefined> {
+  const found = await stat(file).catch(() => undefined);
+  if (found?.isDirectory()) {
+    const { bytes } = await whisperFolder(file);
+    return { id, kind: 'whisper', path: file, bytes, sha256: undefined, licence: 'not stated', source: file };
+  }
+  if (!found && partNames(path.basename(file)).length === 1) return undefined;
+  const { kind, files, bytes } = await checkModel(file);
+  return { id, kind, path: files[0], bytes, sha256: undefined, licence: 'not stated', source: file };
+}
+
+interface TargetToPull {
+  readonly target: ModelTarget;
+  readonly files: readonly ModelTarget[];
+}
+
+function noModelInRepo(id: string, repo: string, missing: readonly string[]): AanaError {
+  const why = missing.length > 0 ? `no whole GGUF model: it lacks ${missing.slice(0, 5).join(', ')}` : 'no GGUF file';
+  return fail('ModelNotFound', `the hub's repository ${repo} has ${why}`, { data: { id } });
+}
