@@ -8,13 +8,14 @@ import { soakSpeech } from './soak.ts';
 const Soak = suite('transcriptions and live streams that callers leave at random moments');
 
 Soak('end, leave the replica as it was, and leave no memory behind', async () => {
-  const { answered, left, problems, residentBytes } = await soakSpeech(24, 1);
+  const { answered, left, problems, residentBytes } = await soakSpeech(48, 1);
   assert.equal(problems, []);
-  assert.is(answered + left, 24);
+  assert.is(answered + left, 48);
   assert.ok(answered > 3 && left > 3, `${answered} were answered, ${left} were left`);
-  // Memory of windows is given back while there are none, so a single figure may be low.
+  // Memory of windows is given back while there are none, and grows until six requests have met, so the first half of
+  // the requests is the warm-up. A request of the other half that kept 3 MB would be seen.
   const [warm, last = 0] = [Math.max(...residentBytes.slice(0, 5)), residentBytes.at(-1)];
-  assert.ok(last - warm < 40e6, `${residentBytes}`);
+  assert.ok(last - warm < 60e6, `${residentBytes}`);
 });
 
 if (cannotRun === undefined && process.platform === 'linux') Soak.run();
