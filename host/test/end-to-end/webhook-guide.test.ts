@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { transform } from 'rolldown/utils';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -81,8 +82,8 @@ for (const [name, command] of receivers) {
       const { webhook } = await host.webhooks.as(ANYBODY).create({ url, events: ['task.completed'], secret });
       const task = await runTask(host.storage, { kind: 'complete', result: '{"text":"Grüße ☃"}' });
       if (!child?.stdout) throw new Error('the receiver has no output');
-      const [line] = (await once(child.stdout, 'data')) as [Buffer];
-      assert.is(line.toString(), `task.completed ${task} completed\n`);
+      const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+      assert.is(line, `task.completed ${task} completed`);
       await host.webhooks.as(ANYBODY).delete(webhook.id);
       child.kill();
       await once(child, 'exit');
