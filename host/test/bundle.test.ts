@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { packageRoot } from '../base/core/package-root.ts';
 
 /** Folders whose files are not in the bundle, or not started by it. */
-const OUTSIDE = /^(test|bench|bootstrap|sdk)\//;
+const OUTSIDE = /^(test|bench|bootstrap|endpoints\/sdk)\//;
 const host = join(packageRoot, 'host');
 
 /** Returns the files that modules of the host find beside them, by their paths below the package. */

@@ -8,7 +8,7 @@ import { packageRoot } from './package-root.ts';
 
 const Table = suite('the table of errors');
 const host = join(packageRoot, 'host');
-const NOT_SERVED = /\.test\.ts$|[/\\]fixtures[/\\]|^(test|bench|sdk)[/\\]/;
+const NOT_SERVED = /\.test\.ts$|[/\\]fixtures[/\\]|^(test|bench|endpoints[/\\]sdk)[/\\]/;
 const sources = readdirSync(host, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts') && !NOT_SERVED.test(file) && !file.endsWith('error-table.ts'))
   .map((file) => ({ file, text: readFileSync(join(host, file), 'utf8') }));
