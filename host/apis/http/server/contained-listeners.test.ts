@@ -70,7 +70,7 @@ class Registrations implements Disposable {
     if (![Server, Socket, WebSocket, WebSocketServer].some((kind) => emitter instanceof kind)) return;
     const frames = new Error().stack?.split('\n').slice(1) ?? [];
     const caller = frames.find((line) => !/contained-listeners|node:events|\[as on\]|\.on \(node:/.test(line));
-    const place = /\/host\/((?:http|rpc|control)\/.*):\d+\)?$/.exec(caller ?? '')?.[1];
+    const place = /\/host\/((?:apis\/http|inference\/rpc|apis\/control)\/.*):\d+\)?$/.exec(caller ?? '')?.[1];
     if (place === undefined || place.includes('/fixtures/')) return;
     const site = `${place} ${event}`;
     const listener = ONCE.has(given.name) ? given.listener! : given;
