@@ -25,11 +25,11 @@ export function absentInterface(specifier: string, capabilities: readonly Capabi
   const name = /^aana:host\/([\w-]+)/.exec(specifier)?.[1];
   const absent = capabilityNames.find((each) => each === name && !capabilities.includes(each));
   if (absent === undefined) return undefined;
-  const message =
-    `this plugin does not ask for the capability ${absent}: ` + `add "${absent}" to "capabilities" in its plugin.json`;
+  const remedy = `add "${absent}" to "capabilities" in its plugin.json`;
+  const message = `this plugin does not ask for the capability ${absent}: ${remedy}`;
   const error = { kind: 'denied', name: 'CapabilityDenied', message, data: JSON.stringify({ capability: absent }) };
   return (
-    `const denied = () => { throw ${JSON.stringify(error)}; };\nexport const isDenied = ` +
-    `true;\n${deniedExports(absent)}\n`
+    `const denied = () => { throw ${JSON.stringify(error)}; };\n` +
+    `export const isDenied = true;\n${deniedExports(absent)}\n`
   );
 }

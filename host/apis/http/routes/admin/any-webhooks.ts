@@ -75,7 +75,7 @@ export class AnyWebhooks {
     return this.#options.webhooks.as({ userId, traceparent: this.#operator.traceparent });
   }
 
-  /** Returns the webhooks of the user who has the webhook `id`, and the user. */
+  /** Returns all webhooks of the owner of the webhook `id`, and the owner. */
   async #ofOwner(id: string): Promise<[UserWebhooks, owner: string | null]> {
     const { user_id: owner } = await this.#of(null).getAny(id);
     return [this.#of(owner), owner];
