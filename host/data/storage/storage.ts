@@ -187,4 +187,4 @@ export async function openDatabase({
 }
 
 /** Most connections that read. Each uses one of the four threads of libuv. */
-const SQLITE_READERS = 3;
+export const SQLITE_READERS = 3;
