@@ -57,6 +57,7 @@ export async function packRelease(
       dependencies: Readonly<Record<string, string>>;
       devDependencies: Readonly<Record<string, string>>;
       optionalDependencies: object;
+      overrides: object;
     };
     const versions = Object.fromEntries(Object.keys(digests).map((name) => [name, packageVersion()]));
     const optionalDependencies = { ...versions, ...manifest.optionalDependencies };
@@ -70,7 +71,9 @@ export async function packRelease(
       prebuilt: digests,
       buildTools: [...(await lockedPackages(BUILD_TOOLS)).values()],
     };
-    const published = { ...manifest, dependencies, devDependencies, optionalDependencies, ...release };
+    delete devDependencies['binaryen']; // a folder of the checkout
+    const { overrides: _, ...rest } = manifest; // npm reads those of a checkout only
+    const published = { ...rest, dependencies, devDependencies, optionalDependencies, ...release };
     await writeFile(manifestPath, `${JSON.stringify(published, null, 2)}\n`);
     const sbom = join(into, `aana-host-${packageVersion()}.cdx.json`);
     await writeSbom(sbom);

@@ -97,10 +97,10 @@ Package('has a bill of materials with every package of an installation and the s
     bom.components.map(({ name, group, version }) => `${group ? `${group}/` : ''}${name}@${version}`),
   );
   const lock = JSON.parse(await readFile(join(packageRoot, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { name?: string; version: string; dev?: boolean; devOptional?: boolean }>;
+    packages: Record<string, { name?: string; version: string; dev?: boolean; devOptional?: boolean; link?: boolean }>;
   };
   const missing = Object.entries(lock.packages)
-    .filter(([path, { dev, devOptional }]) => path !== '' && !dev && !devOptional)
+    .filter(([path, { dev, devOptional, link }]) => path !== '' && !dev && !devOptional && !link)
     .map(([path, { name, version }]) => `${name ?? path.replace(/^.*node_modules\//, '')}@${version}`)
     .filter((one) => !named.has(one));
   assert.equal(missing, []);
