@@ -2,11 +2,5 @@ export { type Choice, chooseServer, matchingServers } from './addresses.ts';
 export { type AskOptions, ControlConnection } from './client/control-connection.ts';
 export { readLogs } from './client/read-logs.ts';
 export { askOperator, OperatorClient } from './client/operator-client.ts';
-export type {
-  AudioOrigin,
-  ControlHandlers,
-  ControlledApplication,
-  HeldAudio,
-  OpenAudioOptions,
-} from './server/handlers.ts';
+export type { ControlledApplication, HeldAudio } from './server/handlers.ts';
 export type { Address } from './protocol.ts';

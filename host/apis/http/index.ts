@@ -1,6 +1,5 @@
-export { HttpError } from './response/error-body.ts';
 export { type AppMiddleware, createHttpFace, type HttpFace } from './http-app.ts';
-export { HttpServer, type HttpServerLimits, type ListeningAt } from './server/http-server.ts';
+export { HttpServer, type HttpServerLimits } from './server/http-server.ts';
 export { socketPath } from './server/listening.ts';
 export type { HttpAppOptions } from './options.ts';
 export type { AppStatus } from './routes/system-routes.ts';

@@ -9,8 +9,8 @@ export {
   reloadConfig,
 } from './load.ts';
 export { type ServiceManagerAddress, takeServiceManager } from './service-manager.ts';
-export { type Exposure, exposureOf } from './exposure.ts';
+export { exposureOf } from './exposure.ts';
 export { setLoadDefaults } from './process-defaults.ts';
 export { redactorOf } from './redactor.ts';
-export { type Config, type ConfigInput, ConfigSchema, DEFAULT_DEPLOYMENTS } from './schema.ts';
-export { flagName, type Setting, SETTINGS } from './settings.ts';
+export { type Config, type ConfigInput, DEFAULT_DEPLOYMENTS } from './schema.ts';
+export { type Setting, SETTINGS } from './settings.ts';

@@ -1,4 +1,3 @@
 export { TooComplex } from './budget.ts';
 export { compileJsonSchema, type JsonSchemaCheck } from './compile.ts';
 export { matchesPattern } from './linear-pattern.ts';
-export { UnusableSchema } from './node.ts';

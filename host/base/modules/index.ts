@@ -1,3 +1,3 @@
 export { codeStamp } from './code-stamp.ts';
 export { importModule } from './import-module.ts';
-export { type ExportPath, parseExportPath, resolveModule } from './resolve-module.ts';
+export { parseExportPath, resolveModule } from './resolve-module.ts';

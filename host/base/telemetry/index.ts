@@ -1,8 +1,8 @@
-export { LoadHistory, type LoadSample } from './load/load-history.ts';
+export { LoadHistory } from './load/load-history.ts';
 export { type RequestTotals, requestTotals } from './load/work-totals.ts';
 export { type RouteWork, routeWork } from './load/route-work.ts';
 export { type MetricDescription, Metrics } from './metrics.ts';
-export type { MetricData, NumberPoint } from './metric-data.ts';
+export type { NumberPoint } from './metric-data.ts';
 export { observeProcess } from './process-metrics.ts';
 export { MAX_PROFILE_S, Profiler } from './profile/profiler.ts';
 export { labelName, sampleName } from './prometheus/names.ts';

@@ -1,4 +1,4 @@
-export type { UsageRecord, UsageSource } from './record.ts';
-export { type MeteredEnd, type MeteredRequest, RequestMeter } from './request-meter.ts';
+export type { UsageRecord } from './record.ts';
+export { RequestMeter } from './request-meter.ts';
 export type { PostUsage } from './usage-outbox.ts';
-export { Usage, type UsageConfig } from './usage.ts';
+export { Usage } from './usage.ts';

@@ -1,6 +1,5 @@
 export {
   ALERT_EVENTS,
-  type AlertHappening,
   DELIVERY_STATUSES,
   type DeliveryRecord,
   type DeliveryStatus,
@@ -9,6 +8,6 @@ export {
   WEBHOOK_EVENTS,
   type WebhookRecord,
 } from '../storage/index.ts';
-export type { OutgoingMessage, PostMessage } from './deliverer.ts';
-export { type WebhookConfig, Webhooks, type WebhooksOptions } from './webhooks.ts';
+export type { PostMessage } from './deliverer.ts';
+export { type WebhookConfig, Webhooks } from './webhooks.ts';
 export type { UserWebhooks } from './user-webhooks.ts';

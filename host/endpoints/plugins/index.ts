@@ -9,4 +9,3 @@ export { readManifest } from './set/manifest.ts';
 export { requireOwnName } from './set/own-name.ts';
 export { PluginHost, type PluginReport, type PluginRights } from './set/plugin-host.ts';
 export { PluginSet } from './set/plugin-set.ts';
-export type { PluginState, ReloadOutcome } from './set/plugin-state.ts';

@@ -1,11 +1,5 @@
 export { check } from './class/check.ts';
-export type {
-  DeploymentDefinition,
-  ModelSource,
-  PrepareContext,
-  PullOptions,
-  ReplicaSpec,
-} from './class/deployment-definition.ts';
+export type { DeploymentDefinition, PrepareContext, ReplicaSpec } from './class/deployment-definition.ts';
 export { BaseTextGenerationDeployment } from './class/base-text-generation-deployment.ts';
 export { type BoundDeployment, boundFrom, type OptionsOf } from './class/bound-deployment.ts';
 export { type ConfigClass, configClass, type ConfigObject } from './class/config-class.ts';
@@ -16,18 +10,15 @@ export {
   type DeploymentContext,
   type Implements,
 } from './class/deployment.ts';
-export type { DeploymentType } from './class/define-deployment.ts';
-export { type DeploymentDescription, describeDeployment, type MethodDescription } from './class/describe.ts';
+export type { DeploymentDescription, MethodDescription } from './class/describe.ts';
 export type { CallOptions, DeploymentHandle } from './handle/deployment-handle.ts';
 export { type ModelDirectory, onlyModels, type ServedModel } from './handle/model-directory.ts';
 export type { ReplicaRange, UpdateReport } from './manager/deployment-changes.ts';
 export {
   builtinDefinitions,
   DeploymentManager,
-  type DeploymentManagerOptions,
   type DeploymentProgress,
   type DeployOptions,
-  type StartOptions,
   type UpdateOptions,
 } from './manager/deployment-manager.ts';
 export { changedOptions, kindOfChange } from './manager/kind-of-change.ts';

@@ -1,15 +1,13 @@
 export type { CallProgress } from './calls/replica-calls.ts';
-export type { LoadProgress, Member } from './set/fleet.ts';
-export type { Implementation, StartContext, StartImplementation } from './process/implementation.ts';
+export type { Member } from './set/fleet.ts';
 export { InferenceException } from './process/inference-exception.ts';
 export { isReplica } from './process/in-replica.ts';
-export { callWithRetry, DEFAULT_RETRIES, type RetryOptions, streamWithRetry } from './calls/retry.ts';
+export { callWithRetry, type RetryOptions, streamWithRetry } from './calls/retry.ts';
 export { ReplicaSet, type ReplicaSetOptions } from './set/replica-set.ts';
-export type { SetUpdateOptions } from './set/set-changes.ts';
 export { failedDeployment } from './set/set-errors.ts';
 export type { Reservation } from './pool/workload.ts';
 export type { MakeRoom } from './set/replica-keeper.ts';
 export type { ReplicaSetStatus, ReplicaStatus } from './set/replica-status.ts';
-export { firstCount, type Place, type Places, type ReplicaVersion } from './set/replica-version.ts';
+export { firstCount, type Place, type ReplicaVersion } from './set/replica-version.ts';
 export type { UpdateResult } from './update/rolling-update.ts';
 export type { UpdateState } from './update/update-state.ts';

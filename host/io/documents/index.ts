@@ -1,1 +1,1 @@
-export { isPdf, type PdfReading, readPdf } from './read-pdf.ts';
+export { isPdf, readPdf } from './read-pdf.ts';

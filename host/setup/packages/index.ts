@@ -1,12 +1,11 @@
 export { beforeSignals } from './before-signals.ts';
-export { extractMembers, type ExtractOptions } from './extract-members.ts';
-export { fetchPackage, type FetchPackageOptions, packagePath } from './fetch-package.ts';
-export { type FileLockOptions, withFileLock } from './file-lock.js';
-export { hashFile, integrityMismatch } from './integrity.ts';
+export { extractMembers } from './extract-members.ts';
+export { fetchPackage, packagePath } from './fetch-package.ts';
+export { withFileLock } from './file-lock.js';
+export { hashFile } from './integrity.ts';
 export { describePackage, type PackageSource } from './package-source.ts';
 export {
   formatBytes,
-  type ProgressOptions,
   type ProgressPart,
   type ProgressStream,
   type ReportProgress,

@@ -1,1 +1,1 @@
-export { generateClient, type GenerateOptions } from './generate-client.ts';
+export { generateClient } from './generate-client.ts';
