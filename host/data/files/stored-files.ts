@@ -5,7 +5,15 @@ import { timeOrderedId } from '../../base/core/ids.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import type { Caller, ForCallers } from '../../base/core/request-context.ts';
 import type { UploadedFile } from '../../endpoints/registry/index.ts';
-import { type FilePage, type FileRecord, mayBeCommitted, type Storage, type TracedStorage } from '../storage/index.ts';
+import {
+  fileExists,
+  type FilePage,
+  type FileRecord,
+  mayBeCommitted,
+  pruneFiles,
+  type Storage,
+  type TracedStorage,
+} from '../storage/index.ts';
 import { FILE_ID, FileFolder } from './file-folder.ts';
 
 /** Named like the settings `openai.files.…`; times in seconds. */
@@ -154,11 +162,11 @@ export class StoredFiles implements ForCallers<UserFiles> {
   async #sweep(signal: AbortSignal): Promise<void> {
     const { storage } = this.#options;
     for (let removed = BATCH; removed === BATCH && !signal.aborted;) {
-      const ids = await storage.write((repositories) => repositories.pruneFiles(repositories.connection.now(), BATCH));
+      const ids = await storage.write(({ connection }) => pruneFiles(connection, connection.now(), BATCH));
       for (const id of ids) await this.#folder.remove(id);
       removed = ids.length;
     }
-    await this.#folder.removeOrphans((id) => storage.read((repositories) => repositories.fileExists(id)));
+    await this.#folder.removeOrphans((id) => storage.read(({ connection }) => fileExists(connection, id)));
   }
 }
 

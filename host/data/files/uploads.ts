@@ -6,10 +6,13 @@ import type { Logger } from '../../base/core/log/logger.ts';
 import type { Caller, ForCallers } from '../../base/core/request-context.ts';
 import type { UploadedFile } from '../../endpoints/registry/index.ts';
 import {
+  expireUploads,
   type FileRecord,
   mayBeCommitted,
   type PartRecord,
+  pruneUploads,
   type Storage,
+  uploadPartExists,
   type UploadRecord,
   type UploadStatus,
 } from '../storage/index.ts';
@@ -110,15 +113,15 @@ export class Uploads implements ForCallers<UserUploads> {
   async sweep(signal: AbortSignal): Promise<void> {
     const { storage } = this.#options;
     for (let count = BATCH; count === BATCH && !signal.aborted;) {
-      const expired = await storage.write(async (repositories) => {
-        const now = repositories.connection.now();
-        await repositories.pruneUploads(now - KEPT_MS, BATCH);
-        return repositories.expireUploads(now, BATCH);
+      const expired = await storage.write(async ({ connection }) => {
+        const now = connection.now();
+        await pruneUploads(connection, now - KEPT_MS, BATCH);
+        return expireUploads(connection, now, BATCH);
       });
       await this.#removeParts(expired.parts);
       ({ count } = expired);
     }
-    await this.#folder.removeOrphans((id) => storage.read((repositories) => repositories.uploadPartExists(id)));
+    await this.#folder.removeOrphans((id) => storage.read(({ connection }) => uploadPartExists(connection, id)));
   }
 
   async #create(owner: Owner, order: UploadOrder): Promise<Upload> {

@@ -12,11 +12,30 @@ export {
   type BatchRecord,
   type ListedBatch,
   type NewBatch,
+  pruneBatches,
 } from './repositories/openai/batches.ts';
-export type { FilePage, FileRecord, FileRepository } from './repositories/openai/files.ts';
+export {
+  fileExists,
+  type FilePage,
+  type FileRecord,
+  type FileRepository,
+  pruneFiles,
+} from './repositories/openai/files.ts';
 export { type BegunRun, responseChanged } from './repositories/openai/response-runs.ts';
-export type { NewResponse, ResponseRecord, StoredItem } from './repositories/openai/responses.ts';
-export type { PartRecord, UploadRecord, UploadStatus } from './repositories/openai/uploads.ts';
+export {
+  type NewResponse,
+  pruneResponses,
+  type ResponseRecord,
+  type StoredItem,
+} from './repositories/openai/responses.ts';
+export {
+  expireUploads,
+  type PartRecord,
+  pruneUploads,
+  uploadPartExists,
+  type UploadRecord,
+  type UploadStatus,
+} from './repositories/openai/uploads.ts';
 export type { AttemptBatch, ClaimedTask, HeldLease, Lease, Outcome } from './repositories/task-attempts.ts';
 export { TASK_CANCELLED, TASKS_WAITING } from './repositories/task-log.ts';
 export type {

@@ -1,52 +1,26 @@
-import type { Connection, Dialect, Row, Statement, Value } from './database.ts';
+import type { Connection } from './database.ts';
 import { databaseError } from './errors.ts';
 
 /**
- * A connection until it is given back. Work that continues after its transaction has failed, such as the rest of a
- * `Promise.all`, fails at its next statement. Otherwise it would run in the next transaction on this connection.
+ * Lends a connection for as long as `work` runs. Work that continues after its transaction has failed, such as the rest
+ * of a `Promise.all`, fails at its next statement. Otherwise it would run in the next transaction on this connection.
  */
-export class LentConnection implements Connection {
-  readonly dialect: Dialect;
-  readonly #connection: Connection;
-  #isOver = false;
-
-  constructor(connection: Connection) {
-    this.dialect = connection.dialect;
-    this.#connection = connection;
-  }
-
-  /** Lends the connection for as long as `work` runs. */
-  static async for<T>(connection: Connection, work: (lent: Connection) => Promise<T>): Promise<T> {
-    const lent = new LentConnection(connection);
-    try {
-      return await work(lent);
-    } finally {
-      lent.#isOver = true;
-    }
-  }
-
-  now(): number {
-    return this.#connection.now();
-  }
-
-  async query<R extends object = Row>(statement: Statement | string, values?: readonly Value[]): Promise<R[]> {
-    return this.#lent().query<R>(statement, values);
-  }
-
-  async script(sql: string): Promise<void> {
-    return this.#lent().script(sql);
-  }
-
-  async notify(message: string): Promise<void> {
-    return this.#lent().notify(message);
-  }
-
-  async notifyHere(message: string): Promise<void> {
-    return this.#lent().notifyHere(message);
-  }
-
-  #lent(): Connection {
-    if (this.#isOver) throw databaseError('DatabaseFault', 'the transaction of this statement is over');
-    return this.#connection;
+export async function lend<T>(connection: Connection, work: (lent: Connection) => Promise<T>): Promise<T> {
+  let isOver = false;
+  const lent = (): Connection => {
+    if (isOver) throw databaseError('DatabaseFault', 'the transaction of this statement is over');
+    return connection;
+  };
+  try {
+    return await work({
+      dialect: connection.dialect,
+      now: () => connection.now(),
+      query: async (statement, values) => lent().query(statement, values),
+      script: async (sql) => lent().script(sql),
+      notify: async (message) => lent().notify(message),
+      notifyHere: async (message) => lent().notifyHere(message),
+    });
+  } finally {
+    isOver = true;
   }
 }

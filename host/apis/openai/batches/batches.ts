@@ -5,7 +5,7 @@ import type { Caller, ForCallers } from '../../../base/core/request-context.ts';
 import type { ServedEndpoint } from '../../../endpoints/registry/index.ts';
 import type { FileRecord } from '../../../data/files/index.ts';
 import { isIdWith } from '../list-page.ts';
-import { type BatchPage, type ListedBatch, Pruner, type Storage } from '../../../data/storage/index.ts';
+import { type BatchPage, type ListedBatch, pruneBatches, Pruner, type Storage } from '../../../data/storage/index.ts';
 import type { TaskQueue } from '../../../data/tasks/index.ts';
 import { type BatchFormat, formatOf } from './batch-format.ts';
 import type { BatchTask } from './batch-work.ts';
@@ -76,7 +76,7 @@ export class Batches implements ForCallers<UserBatches> {
       log,
       what: 'batches',
       retentionMs: retentionS * 1000,
-      prune: (repositories, before, limit) => repositories.pruneBatches(before, limit),
+      prune: ({ connection }, before, limit) => pruneBatches(connection, before, limit),
     });
   }
 

@@ -3,7 +3,7 @@ import type { Client, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { AanaError } from '../../../base/core/errors.ts';
 import type { Connection, Row, Statement, Value } from '../database.ts';
 import { databaseError, UnknownOutcomeError } from '../errors.ts';
-import { LentConnection } from '../lent-connection.ts';
+import { lend } from '../lent-connection.ts';
 import { type Failure, failureOf, isUndecided } from './postgres-errors.ts';
 
 export interface ConnectionOptions {
@@ -102,7 +102,7 @@ export class PostgresConnection implements Connection {
       const limit = isUnlimited
         ? this.script('set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0')
         : undefined;
-      const [result] = await Promise.all([LentConnection.for(this, work), begun, limit]);
+      const [result] = await Promise.all([lend(this, work), begun, limit]);
       await this.#commit();
       for (const message of this.#notificationsHere) this.#options.tellHere(message);
       return result;

@@ -4,7 +4,7 @@ import { delay } from '../../../base/core/abort.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import type { Connection, Database, WriteOptions } from '../database.ts';
 import { databaseError } from '../errors.ts';
-import { LentConnection } from '../lent-connection.ts';
+import { lend } from '../lent-connection.ts';
 import { type Listener, Listeners } from '../listeners.ts';
 import { batchingSocket } from './batching-socket.ts';
 import { hearNotifications } from './notifications.ts';
@@ -115,7 +115,7 @@ export class PostgresDatabase implements Database {
   readonly now = (): number => Math.round(this.#clock.server + performance.now() - this.#clock.local);
 
   async read<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return runAgain(() => this.#lend(this.#pool, (connection) => LentConnection.for(connection, work)));
+    return runAgain(() => this.#lend(this.#pool, (connection) => lend(connection, work)));
   }
 
   async write<T>(

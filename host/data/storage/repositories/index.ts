@@ -3,12 +3,12 @@ import { ApiKeyRepository } from './api-keys.ts';
 import { CaptionRepository, MediaRepository, TranscriptRepository, VideoRepository } from './media.ts';
 import { MediaOwner } from './media-owner.ts';
 import { PluginValueRepository } from './plugin-values.ts';
-import { BatchRepository, pruneBatches } from './openai/batches.ts';
+import { BatchRepository } from './openai/batches.ts';
 import { BatchRunRepository } from './openai/batch-runs.ts';
-import { fileExists, FileRepository, pruneFiles } from './openai/files.ts';
+import { FileRepository } from './openai/files.ts';
 import { ResponseRunRepository } from './openai/response-runs.ts';
-import { pruneResponses, ResponseRepository } from './openai/responses.ts';
-import { expireUploads, pruneUploads, uploadPartExists, UploadRepository } from './openai/uploads.ts';
+import { ResponseRepository } from './openai/responses.ts';
+import { UploadRepository } from './openai/uploads.ts';
 import { TaskRepository } from './tasks.ts';
 import { UsageRecordRepository } from './usage-records.ts';
 import { UserTokenRepository } from './user-tokens.ts';
@@ -82,19 +82,9 @@ export class Repositories {
     return new ResponseRunRepository(this.connection, userId);
   }
 
-  /** See {@link pruneResponses}. */
-  pruneResponses(before: number, limit: number): Promise<number> {
-    return pruneResponses(this.connection, before, limit);
-  }
-
   /** Returns the files of OpenAI's API of a user, or those of all callers where the host requires no keys (null). */
   filesOf(userId: string | null): FileRepository {
     return new FileRepository(this.connection, userId);
-  }
-
-  /** See {@link pruneFiles}. */
-  pruneFiles(before: number, limit: number): Promise<string[]> {
-    return pruneFiles(this.connection, before, limit);
   }
 
   /** Returns the uploads of OpenAI's API of a user, or those of all callers where the host requires no keys (null). */
@@ -102,33 +92,8 @@ export class Repositories {
     return new UploadRepository(this.connection, userId);
   }
 
-  /** See {@link expireUploads}. */
-  expireUploads(now: number, limit: number): ReturnType<typeof expireUploads> {
-    return expireUploads(this.connection, now, limit);
-  }
-
-  /** See {@link pruneUploads}. */
-  pruneUploads(before: number, limit: number): Promise<number> {
-    return pruneUploads(this.connection, before, limit);
-  }
-
-  /** See {@link uploadPartExists}. */
-  uploadPartExists(id: string): Promise<boolean> {
-    return uploadPartExists(this.connection, id);
-  }
-
   /** Returns the batches of a user, or those of all callers where the host requires no keys (null). */
   batchesOf(userId: string | null): BatchRepository {
     return new BatchRepository(this.connection, userId);
-  }
-
-  /** See {@link pruneBatches}. */
-  pruneBatches(before: number, limit: number): Promise<number> {
-    return pruneBatches(this.connection, before, limit);
-  }
-
-  /** See {@link fileExists}. */
-  fileExists(id: string): Promise<boolean> {
-    return fileExists(this.connection, id);
   }
 }

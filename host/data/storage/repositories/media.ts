@@ -1,6 +1,6 @@
 import { type AanaError, fail } from '../../../base/core/errors.ts';
 import { newId } from '../../../base/core/ids.ts';
-import type { Connection } from '../database.ts';
+import type { Connection, Statement } from '../database.ts';
 import { checkText, notFound } from '../errors.ts';
 import { checkId, MediaOwner, rowBytes, sql } from './media-owner.ts';
 
@@ -56,18 +56,30 @@ type Optional<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>;
 type NewCaption = Optional<CaptionRecord, 'media_id' | 'caption_type'>;
 type NewTranscript = Optional<TranscriptRecord, 'media_id' | 'transcript_type'>;
 
-/** Media of any kind of one owner by their id. Everything that belongs to a media is removed with it. */
-export class MediaRepository {
-  readonly #connection: Connection;
-  readonly #owner: MediaOwner;
+/** What one owner has in the tables of media. */
+class OfOwner {
+  protected readonly connection: Connection;
+  protected readonly owner: MediaOwner;
 
-  constructor(connection: Connection, owner: MediaOwner = new MediaOwner(connection, null)) {
-    this.#connection = connection;
-    this.#owner = owner;
+  constructor(connection: Connection, owner: MediaOwner) {
+    this.connection = connection;
+    this.owner = owner;
   }
 
+  /** Returns the one row of a statement. Throws `NotFoundException` where there is none. */
+  protected async row<R extends object>(statement: Statement, what: string, id: number): Promise<R> {
+    // A database may have no type for other numbers.
+    const isId = Number.isSafeInteger(id) && id > 0;
+    const [row] = isId ? await this.connection.query<R>(statement, [this.owner.id, id]) : [];
+    if (!row) throw notFound(what, String(id));
+    return row;
+  }
+}
+
+/** Media of any kind of one owner by their id. Everything that belongs to a media is removed with it. */
+export class MediaRepository extends OfOwner {
   async exists(id: string): Promise<boolean> {
-    return (await this.#owner.find(id)) !== undefined;
+    return (await this.owner.find(id)) !== undefined;
   }
 
   /**
@@ -82,16 +94,16 @@ export class MediaRepository {
     const length = [...checkId(id)].length;
     if (length < 1 || length > 255)
       throw fail('ValidationError', `the id of a media has 1 to 255 characters, not ${length}`);
-    await this.#owner.count(bytes);
+    await this.owner.count(bytes);
     // Ids of rows are unique among all owners. Ids that users choose are not.
-    const [name, rowId] = this.#owner.isNobody ? [null, id] : [id, newId()];
-    const [row] = await this.#connection.query<{ id: string }>(sql.insert, [
-      this.#owner.id,
+    const [name, rowId] = this.owner.isNobody ? [null, id] : [id, newId()];
+    const [row] = await this.connection.query<{ id: string }>(sql.insert, [
+      this.owner.id,
       name,
       rowId,
       mediaType,
       bytes,
-      this.#connection.now(),
+      this.connection.now(),
     ]);
     if (!row)
       throw fail('MediaIdAlreadyExistsException', `there is a media ${JSON.stringify(id)} already`, {
@@ -102,22 +114,19 @@ export class MediaRepository {
 
   /** Throws `NotFoundException`. */
   async delete(id: string): Promise<void> {
-    const [size] = await this.#connection.query<{ bytes: number }>(sql.size, [this.#owner.id, checkId(id)]);
-    if ((await this.#connection.query(sql.remove, [this.#owner.id, id])).length === 0) throw notFound('media', id);
-    await this.#owner.count(-(size?.bytes ?? 0));
+    const [size] = await this.connection.query<{ bytes: number }>(sql.size, [this.owner.id, checkId(id)]);
+    if ((await this.connection.query(sql.remove, [this.owner.id, id])).length === 0) throw notFound('media', id);
+    await this.owner.count(-(size?.bytes ?? 0));
   }
 }
 
 /** Videos: media with a place and a title. */
-export class VideoRepository {
-  readonly #connection: Connection;
+export class VideoRepository extends OfOwner {
   readonly #media: MediaRepository;
-  readonly #owner: MediaOwner;
 
-  constructor(connection: Connection, media: MediaRepository, owner: MediaOwner = new MediaOwner(connection, null)) {
-    this.#connection = connection;
+  constructor(connection: Connection, media: MediaRepository, owner: MediaOwner) {
+    super(connection, owner);
     this.#media = media;
-    this.#owner = owner;
   }
 
   /** Stores a video, with a new id if it has none. Throws `MediaIdAlreadyExistsException`. */
@@ -129,14 +138,14 @@ export class VideoRepository {
     for (const [what, text] of Object.entries({ path, url, title, description }))
       if (text !== null) checkText(what, text);
     const row = await this.#media.createRow(id, 'video', rowBytes(id, path, url, title, description));
-    await this.#connection.query(sql.insertVideo, [row, path, url, title, description]);
+    await this.connection.query(sql.insertVideo, [row, path, url, title, description]);
     return { media_id: id };
   }
 
   /** Throws `NotFoundException`. */
   async getMetadata(mediaId: string): Promise<VideoRecord & { readonly media_id: string }> {
-    const [row] = await this.#connection.query<VideoRecord & { id: string }>(sql.readVideo, [
-      this.#owner.id,
+    const [row] = await this.connection.query<VideoRecord & { id: string }>(sql.readVideo, [
+      this.owner.id,
       checkId(mediaId),
     ]);
     if (!row) throw notFound('video', mediaId);
@@ -146,24 +155,12 @@ export class VideoRepository {
   /** Returns the videos in the order of their ids. */
   async list({ after = '', limit = ALL }: Page<string> = {}): Promise<(VideoRecord & { readonly media_id: string })[]> {
     return (
-      await this.#connection.query<VideoRecord & { id: string }>(sql.listVideos, [
-        this.#owner.id,
-        checkId(after),
-        limit,
-      ])
+      await this.connection.query<VideoRecord & { id: string }>(sql.listVideos, [this.owner.id, checkId(after), limit])
     ).map(videoFromRow);
   }
 }
 
-export class CaptionRepository {
-  readonly #connection: Connection;
-  readonly #owner: MediaOwner;
-
-  constructor(connection: Connection, owner: MediaOwner = new MediaOwner(connection, null)) {
-    this.#connection = connection;
-    this.#owner = owner;
-  }
-
+export class CaptionRepository extends OfOwner {
   /**
    * Stores a caption. Throws `ValidationError` when a number is out of its range, and `NotFoundException` when the
    * media does not exist.
@@ -176,14 +173,14 @@ export class CaptionRepository {
   /** Stores captions in this order. Throws like {@link save}. */
   async saveAll(records: readonly NewCaption[]): Promise<Stored<CaptionRecord>[]> {
     const captions = records.map(checkedCaption);
-    const rows = await this.#owner.require(captions.map(({ media_id: mediaId }) => mediaId));
+    const rows = await this.owner.require(captions.map(({ media_id: mediaId }) => mediaId));
     const sizes = captions.map(({ model, caption, caption_type: type }) => rowBytes(model, caption, type));
-    await this.#owner.count(sizes.reduce((sum, bytes) => sum + bytes, 0));
+    await this.owner.count(sizes.reduce((sum, bytes) => sum + bytes, 0));
     const stored: Stored<CaptionRecord>[] = [];
     for (const [index, each] of captions.entries()) {
       const { media_id: mediaId, model, frame_id: frameId, caption, timestamp, caption_type: type } = each;
-      const [row] = await this.#connection.query<{ id: number }>(sql.insertCaption, [
-        this.#owner.id,
+      const [row] = await this.connection.query<{ id: number }>(sql.insertCaption, [
+        this.owner.id,
         rows.get(mediaId) ?? null,
         model,
         frameId,
@@ -191,7 +188,7 @@ export class CaptionRepository {
         timestamp,
         type,
         sizes[index] ?? 0,
-        this.#connection.now(),
+        this.connection.now(),
       ]);
       stored.push({ id: row?.id ?? 0, ...each });
     }
@@ -199,12 +196,8 @@ export class CaptionRepository {
   }
 
   /** Throws `NotFoundException`. */
-  async read(id: number): Promise<Stored<CaptionRecord>> {
-    const [row] = isId(id)
-      ? await this.#connection.query<Stored<CaptionRecord>>(sql.readCaption, [this.#owner.id, id])
-      : [];
-    if (!row) throw notFound('caption', String(id));
-    return row;
+  read(id: number): Promise<Stored<CaptionRecord>> {
+    return this.row(sql.readCaption, 'caption', id);
   }
 
   /** Returns the captions of one media in the order of their times. */
@@ -212,8 +205,8 @@ export class CaptionRepository {
     mediaId: string,
     { after = { timestamp: -1, id: 0 }, limit = ALL }: Page<{ readonly timestamp: number; readonly id: number }> = {},
   ): Promise<Stored<CaptionRecord>[]> {
-    return this.#connection.query<Stored<CaptionRecord>>(sql.listCaptions, [
-      this.#owner.id,
+    return this.connection.query<Stored<CaptionRecord>>(sql.listCaptions, [
+      this.owner.id,
       checkId(mediaId),
       after.timestamp,
       after.id,
@@ -222,23 +215,12 @@ export class CaptionRepository {
   }
 
   async delete(id: number): Promise<void> {
-    const [row] = isId(id)
-      ? await this.#connection.query<{ bytes: number }>(sql.removeCaption, [this.#owner.id, id])
-      : [];
-    if (!row) throw notFound('caption', String(id));
-    await this.#owner.count(-row.bytes);
+    const { bytes } = await this.row<{ bytes: number }>(sql.removeCaption, 'caption', id);
+    await this.owner.count(-bytes);
   }
 }
 
-export class TranscriptRepository {
-  readonly #connection: Connection;
-  readonly #owner: MediaOwner;
-
-  constructor(connection: Connection, owner: MediaOwner = new MediaOwner(connection, null)) {
-    this.#connection = connection;
-    this.#owner = owner;
-  }
-
+export class TranscriptRepository extends OfOwner {
   /**
    * Stores a transcript. Throws `ValidationError` when the confidence is out of its range, and `NotFoundException` when
    * the media does not exist.
@@ -252,12 +234,12 @@ export class TranscriptRepository {
       checkText(what, transcript[what]);
     const { media_id: mediaId, model, transcript: text, segments, language, transcript_type: type } = transcript;
     if (isDeeper(segments, MAX_DEPTH)) throw invalid(`segments are nested more than ${MAX_DEPTH} deep`);
-    const rows = await this.#owner.require([mediaId]);
+    const rows = await this.owner.require([mediaId]);
     const json = JSON.stringify(segments);
     const bytes = rowBytes(model, text, json, language, type);
-    await this.#owner.count(bytes);
+    await this.owner.count(bytes);
     const values = [
-      this.#owner.id,
+      this.owner.id,
       rows.get(mediaId) ?? null,
       model,
       text,
@@ -266,32 +248,28 @@ export class TranscriptRepository {
       confidence,
       type,
       bytes,
-      this.#connection.now(),
+      this.connection.now(),
     ];
-    const [row] = await this.#connection.query<{ id: number }>(sql.insertTranscript, values);
+    const [row] = await this.connection.query<{ id: number }>(sql.insertTranscript, values);
     return { id: row?.id ?? 0, ...transcript };
   }
 
   /** Throws `NotFoundException`. */
   async read(id: number): Promise<Stored<TranscriptRecord>> {
-    const [row] = isId(id)
-      ? await this.#connection.query<StoredTranscriptRow>(sql.readTranscript, [this.#owner.id, id])
-      : [];
-    if (!row) throw notFound('transcript', String(id));
-    return fromRow(row);
+    return fromRow(await this.row<StoredTranscriptRow>(sql.readTranscript, 'transcript', id));
   }
 
   /** Returns the transcripts of one media, the oldest first. */
   async list(mediaId: string): Promise<Stored<TranscriptRecord>[]> {
     return (
-      await this.#connection.query<StoredTranscriptRow>(sql.listTranscripts, [this.#owner.id, checkId(mediaId)])
+      await this.connection.query<StoredTranscriptRow>(sql.listTranscripts, [this.owner.id, checkId(mediaId)])
     ).map(fromRow);
   }
 
   /** Returns the transcripts of one media without their texts. `after` is an id. */
   listInfos(mediaId: string, { after = 0, limit = ALL }: Page<number> = {}): Promise<Stored<TranscriptInfo>[]> {
-    return this.#connection.query<Stored<TranscriptInfo>>(sql.listTranscriptInfos, [
-      this.#owner.id,
+    return this.connection.query<Stored<TranscriptInfo>>(sql.listTranscriptInfos, [
+      this.owner.id,
       checkId(mediaId),
       after,
       limit,
@@ -299,11 +277,8 @@ export class TranscriptRepository {
   }
 
   async delete(id: number): Promise<void> {
-    const [row] = isId(id)
-      ? await this.#connection.query<{ bytes: number }>(sql.removeTranscript, [this.#owner.id, id])
-      : [];
-    if (!row) throw notFound('transcript', String(id));
-    await this.#owner.count(-row.bytes);
+    const { bytes } = await this.row<{ bytes: number }>(sql.removeTranscript, 'transcript', id);
+    await this.owner.count(-bytes);
   }
 }
 
@@ -330,9 +305,6 @@ function checkedCaption(record: NewCaption): CaptionRecord {
   for (const what of ['model', 'caption', 'caption_type'] as const) checkText(what, caption[what]);
   return caption;
 }
-
-/** Returns whether a number can be the id of a row. A database may have no type for other numbers. */
-const isId = (id: number): boolean => Number.isSafeInteger(id) && id > 0;
 
 function isDeeper(value: unknown, depth: number): boolean {
   if (typeof value !== 'object' || value === null) return false;

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import type { Connection, Database, WriteOptions } from '../database.ts';
 import { databaseError } from '../errors.ts';
-import { LentConnection } from '../lent-connection.ts';
+import { lend } from '../lent-connection.ts';
 import { type Listener, Listeners } from '../listeners.ts';
 import { syncMadeFolders } from '../sync-files.ts';
 import { Lending } from './lending.ts';
@@ -73,7 +73,7 @@ export class SqliteDatabase implements Database {
   }
 
   read<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    return this.#readers.with((connection) => LentConnection.for(connection, work));
+    return this.#readers.with((connection) => lend(connection, work));
   }
 
   write<T>(work: (connection: Connection) => Promise<T>, { isUrgent = false }: WriteOptions = {}): Promise<T> {
@@ -84,7 +84,7 @@ export class SqliteDatabase implements Database {
     await connection.script('begin immediate');
     connection.notifications = [];
     try {
-      const result = await LentConnection.for(connection, work);
+      const result = await lend(connection, work);
       await connection.script('commit');
       for (const message of new Set(connection.notifications)) this.#listeners.tell(message);
       return result;

@@ -3,7 +3,7 @@ import type { Logger } from '../../../../base/core/log/logger.ts';
 import type { Caller, ForCallers } from '../../../../base/core/request-context.ts';
 import type { ModelResponse } from '../response-answer.ts';
 import type { ResponseStore } from './response-store.ts';
-import { Pruner, type ResponseRecord, type Storage } from '../../../../data/storage/index.ts';
+import { pruneResponses, Pruner, type ResponseRecord, type Storage } from '../../../../data/storage/index.ts';
 
 export interface ResponseStoresOptions {
   readonly storage: Storage;
@@ -32,7 +32,7 @@ export class ResponseStores implements ForCallers<ResponseStore> {
       log,
       what: 'responses',
       retentionMs: config.retention * 1000,
-      prune: (repositories, before, limit) => repositories.pruneResponses(before, limit),
+      prune: ({ connection }, before, limit) => pruneResponses(connection, before, limit),
     });
   }
 
