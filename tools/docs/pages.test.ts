@@ -5,6 +5,7 @@ import * as assert from 'uvu/assert';
 import { packageRoot } from '../../host/base/core/package-root.ts';
 import { allRoutes } from '../../host/apis/http/fixtures/all-routes.ts';
 import { documentedRoutes } from '../../host/apis/http/fixtures/documented-routes.ts';
+import { tagOf } from '../../host/apis/openapi/index.ts';
 import { PAGES } from './pages.ts';
 
 const Docs = suite('the generated pages of the documentation');
@@ -23,7 +24,7 @@ Docs('have each parameter of a route in one state', () => {
 
 Docs('have the parameters of each body of a model API', () => {
   const left = allRoutes.filter(
-    ({ tag, body, form, idle }) => (tag === 'openai' || tag === 'anthropic') && (body ?? form) && !idle,
+    (route) => ['openai', 'anthropic'].includes(tagOf(route)) && (route.body ?? route.form) && !route.idle,
   );
   assert.equal(
     left.map(({ id }) => id),

@@ -11,7 +11,7 @@ import {
 } from './failures.ts';
 import { componentsOf } from './json-schema-of.ts';
 import { pathsOf } from './route-operation.ts';
-import type { RouteDefinition } from './route-definition.ts';
+import { type RouteDefinition, tagOf } from './route-definition.ts';
 import { Task, TaskId } from './deferral.ts';
 import { SchemaComponents } from './schema-components.ts';
 import { WEBHOOK_MESSAGES } from './webhook-messages.ts';
@@ -46,7 +46,7 @@ export type OpenApiParams = Readonly<
 export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: OpenApiOptions): oas31.OpenAPIObject {
   const { servers, tags, externalDocs, security, ...info } = options.params ?? {};
   const mount = options.mountPath ?? '';
-  const tagsOfRoutes = new Set(options.routes.map(({ tag }) => tag));
+  const tagsOfRoutes = new Set(options.routes.map(tagOf));
   const hasTasks = tagsOfRoutes.has('tasks');
   const hasModelApis = tagsOfRoutes.has('openai') || tagsOfRoutes.has('anthropic');
   const hasMcp = tagsOfRoutes.has('mcp');

@@ -8,7 +8,9 @@ export {
   type IdleField,
   type RouteDefinition,
   RUN_FAILURES,
+  type RouteTag,
   STORED_FAILURES,
+  tagOf,
 } from './route-definition.ts';
 export { type AnswerOf, PATH_PARAMETERS } from './values.ts';
 export { schemaExample } from './schema-example.ts';

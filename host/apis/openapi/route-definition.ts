@@ -26,6 +26,19 @@ export interface RouteAnswer {
   readonly text?: 'text/plain';
 }
 
+/** A group of routes in the document. */
+export type RouteTag =
+  | 'tasks'
+  | 'webhooks'
+  | 'keys'
+  | 'admin'
+  | 'system'
+  | 'openai'
+  | 'anthropic'
+  | 'live'
+  | 'mcp'
+  | 'app';
+
 /**
  * One route of the host. `http/` checks requests and types its answers with these schemas, and the OpenAPI document
  * shows the same ones.
@@ -39,7 +52,8 @@ export interface RouteDefinition {
   /** Other paths of the same route, which the document leaves out. */
   readonly alsoAt?: readonly string[];
   readonly summary: string;
-  readonly tag: 'tasks' | 'webhooks' | 'keys' | 'admin' | 'system' | 'openai' | 'anthropic' | 'live' | 'mcp' | 'app';
+  /** Default: `openai` below `/v1/`, else `admin`. */
+  readonly tag?: RouteTag;
   /** Every parameter may be left out. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;
@@ -53,6 +67,10 @@ export interface RouteDefinition {
   readonly fails: readonly ErrorStatus[];
   readonly isDeprecated?: true;
 }
+
+/** Returns the group of a route. */
+export const tagOf = ({ tag, path }: RouteDefinition): RouteTag =>
+  tag ?? (path.startsWith('/v1/') ? 'openai' : 'admin');
 
 /** The failures of routes that need the database. */
 export const DATABASE_FAILURES = [500, 503] as const satisfies readonly ErrorStatus[];

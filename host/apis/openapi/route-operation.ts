@@ -2,7 +2,7 @@ import type { oas31 } from 'openapi3-ts';
 import type * as z from 'zod';
 import { BODY_FAILURES, failuresOf } from './failures.ts';
 import { jsonSchemaOf } from './json-schema-of.ts';
-import type { RouteAnswer, RouteDefinition } from './route-definition.ts';
+import { type RouteAnswer, type RouteDefinition, tagOf } from './route-definition.ts';
 import { PATH_PARAMETERS } from './values.ts';
 
 /** Returns the paths of routes with their operations, in the order of the routes. */
@@ -17,7 +17,8 @@ export function pathsOf(routes: readonly RouteDefinition[]): oas31.PathsObject {
 }
 
 function operationOf(route: RouteDefinition): oas31.OperationObject {
-  const { id, summary, tag, query, body, form, answers, fails, isDeprecated } = route;
+  const { id, summary, query, body, form, answers, fails, isDeprecated } = route;
+  const tag = tagOf(route);
   return {
     operationId: id,
     summary,

@@ -36,7 +36,6 @@ function transcriptionsRoute(router: HostRouter, options: OpenAiHttpOptions): vo
       method: 'post',
       path: '/v1/audio/transcriptions',
       summary: 'Writes down the speech of a file, as in OpenAI’s API',
-      tag: 'openai',
       form: TranscriptionRequest,
       idle: TRANSCRIPTION_FIELDS.idle,
       answers: {
@@ -107,7 +106,6 @@ function translationsRoute(router: HostRouter, options: OpenAiHttpOptions): void
       method: 'post',
       path: '/v1/audio/translations',
       summary: 'Writes down the speech of a file in English, as in OpenAI’s API',
-      tag: 'openai',
       form: TranslationRequest,
       idle: TRANSLATION_FIELDS.idle,
       answers: {

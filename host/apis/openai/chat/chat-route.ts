@@ -27,7 +27,6 @@ export function chatRoute(router: HostRouter, options: OpenAiHttpOptions): void 
       method: 'post',
       path: '/v1/chat/completions',
       summary: 'Answers a dialog, as in OpenAI’s API',
-      tag: 'openai',
       body: ChatRequest,
       idle: CHAT_FIELDS.idle,
       answers: {

@@ -23,7 +23,6 @@ export function completionsRoute(router: HostRouter, options: OpenAiHttpOptions)
       method: 'post',
       path: '/v1/completions',
       summary: 'Continues texts, as in OpenAI’s API',
-      tag: 'openai',
       body: CompletionRequest,
       idle: COMPLETION_FIELDS.idle,
       answers: { 200: { description: 'The texts.', schema: Completion, events: CompletionChunk } },

@@ -21,7 +21,6 @@ export function clientSecretsRoute(router: HostRouter, options: OpenAiHttpOption
       method: 'post',
       path: '/v1/realtime/client_secrets',
       summary: 'Makes a short-lived secret with which a page opens realtime sessions',
-      tag: 'openai',
       body: ClientSecretRequest,
       idle: CLIENT_SECRET_FIELDS.idle,
       answers: answers('The secret.', ClientSecretAnswer),

@@ -30,7 +30,6 @@ const REALTIME_ROUTE = {
   method: 'get',
   path: '/v1/realtime',
   summary: 'A WebSocket for transcription sessions of OpenAI’s realtime API',
-  tag: 'openai',
   query: RealtimeQuery,
   idle: {},
   answers: {

@@ -57,7 +57,6 @@ export const CHANGE_ROUTES = {
     method: 'post',
     path: '/api/configuration/plan',
     summary: 'What applying a configuration would do',
-    tag: 'admin',
     query: z.object(FILE),
     body: Configuration,
     answers: answers('The plan. Nothing is changed.', ChangePlan),
@@ -70,7 +69,6 @@ export const CHANGE_ROUTES = {
     summary:
       'Apply a configuration without losing a request, as server-sent events named `change`. After a failure ' +
       'everything is as before. It goes on when the client leaves',
-    tag: 'admin',
     query: PLAN_QUERY.extend(FILE),
     body: Configuration,
     answers: { 200: { description: 'What is done.', schema: ApplyEvent, type: 'text/event-stream' } },
@@ -81,7 +79,6 @@ export const CHANGE_ROUTES = {
     method: 'get',
     path: '/api/configuration/rollback',
     summary: 'What going back to the configuration before the last one would do',
-    tag: 'admin',
     answers: answers('The plan. Nothing is changed.', ChangePlan),
     fails: [409, 500],
   },
@@ -92,7 +89,6 @@ export const CHANGE_ROUTES = {
     summary:
       'Go back to the configuration before the last one that was applied since the start, as server-sent events ' +
       'named `change`',
-    tag: 'admin',
     query: PLAN_QUERY,
     answers: { 200: { description: 'What is done.', schema: ApplyEvent, type: 'text/event-stream' } },
     fails: [409, 422, 500, 503],

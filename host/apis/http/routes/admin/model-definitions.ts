@@ -35,7 +35,6 @@ export const MODEL_ROUTES = {
     method: 'get',
     path: '/api/models',
     summary: 'Models of the catalogue and of this machine',
-    tag: 'admin',
     query: z.object({
       all: z.boolean().default(false).describe('Also the variants that are not the default and not here.'),
     }),
@@ -49,7 +48,6 @@ export const MODEL_ROUTES = {
     summary:
       'Pull a model, or follow its pull, as server-sent events named `pull`; the last one says how it ended. The ' +
       'pull goes on when the client leaves',
-    tag: 'admin',
     answers: { 200: { description: 'The progress.', schema: PullEvent, type: 'text/event-stream' } },
     fails: [404, 409, 422, 500, 503],
   },
@@ -58,7 +56,6 @@ export const MODEL_ROUTES = {
     method: 'delete',
     path: '/api/models/{model_id}/pull',
     summary: 'End the pull of a model. The next pull continues where it ended',
-    tag: 'admin',
     answers: answers('Whether a pull ran.', z.object({ id: z.string(), cancelled: z.boolean() })),
     fails: [404, 422, 500],
   },
@@ -67,7 +64,6 @@ export const MODEL_ROUTES = {
     method: 'delete',
     path: '/api/models/{model_id}',
     summary: 'Remove the files of a model from this machine',
-    tag: 'admin',
     query: z.object({
       force: z
         .boolean()

@@ -70,7 +70,6 @@ export const OPERATION_ROUTES = {
     method: 'get',
     path: '/api/application',
     summary: 'Deployments, replicas, plugins and load of the application',
-    tag: 'admin',
     answers: answers('The state.', ApplicationState),
     fails: [500],
   },
@@ -79,7 +78,6 @@ export const OPERATION_ROUTES = {
     method: 'get',
     path: '/api/application/load',
     summary: 'The load of the last minutes',
-    tag: 'admin',
     answers: answers('The samples, the oldest first.', z.object({ samples: z.array(LoadSample) })),
     fails: [500],
   },
@@ -88,7 +86,6 @@ export const OPERATION_ROUTES = {
     method: 'get',
     path: '/api/application/events',
     summary: 'The state of the application, again every two seconds, as server-sent events named `state`',
-    tag: 'admin',
     answers: {
       200: { description: 'The states.', schema: ApplicationState, type: 'text/event-stream' },
     },
@@ -99,7 +96,6 @@ export const OPERATION_ROUTES = {
     method: 'get',
     path: '/api/alerts',
     summary: 'The alerts of this host, and its rules',
-    tag: 'admin',
     answers: answers('The alerts and the rules.', AlertsReport),
     fails: [500],
   },
@@ -108,7 +104,6 @@ export const OPERATION_ROUTES = {
     method: 'get',
     path: '/api/logs',
     summary: 'The latest log lines, the oldest first',
-    tag: 'admin',
     query: z.object({
       lines: z.int().min(1).max(2000).default(200),
       ...LOG_FILTER,
@@ -121,7 +116,6 @@ export const OPERATION_ROUTES = {
     method: 'get',
     path: '/api/logs/events',
     summary: 'The latest log lines, and new ones until the host ends, as server-sent events named `line`',
-    tag: 'admin',
     query: z.object({
       lines: z.int().min(0).max(2000).default(0).describe('Lines from before.'),
       ...LOG_FILTER,
@@ -134,7 +128,6 @@ export const OPERATION_ROUTES = {
     method: 'get',
     path: '/api/logs/levels',
     summary: 'The lowest levels of log lines that are written',
-    tag: 'admin',
     answers: answers('The levels.', LogLevels),
     fails: [500],
   },
@@ -143,7 +136,6 @@ export const OPERATION_ROUTES = {
     method: 'put',
     path: '/api/logs/levels',
     summary: 'Change levels of the log until the next start',
-    tag: 'admin',
     body: LogLevelChange,
     answers: answers('The levels from now on.', LogLevels),
     fails: [500],
@@ -153,7 +145,6 @@ export const OPERATION_ROUTES = {
     method: 'get',
     path: '/api/configuration',
     summary: 'The configuration, and where each value comes from',
-    tag: 'admin',
     answers: answers(
       'All keys. Secrets are left out.',
       z.object({
@@ -173,7 +164,6 @@ export const OPERATION_ROUTES = {
     method: 'get',
     path: '/api/deployments',
     summary: 'The deployments with their methods',
-    tag: 'admin',
     query: z.object({ deployment: z.string().max(200).optional().describe('Only this one.') }),
     answers: answers('The deployments.', z.object({ deployments: z.array(DeploymentMethods) })),
     fails: [404, 422, 500],
@@ -183,7 +173,6 @@ export const OPERATION_ROUTES = {
     method: 'put',
     path: '/api/deployments/{deployment}/replicas',
     summary: 'Set the number of replicas of a deployment',
-    tag: 'admin',
     body: z.object({ replicas: z.int().min(0).max(1000) }),
     answers: answers('The deployment has this number of replicas now.', Deployment),
     fails: [400, 404, 409, 500, 503],
@@ -193,7 +182,6 @@ export const OPERATION_ROUTES = {
     method: 'post',
     path: '/api/profiles/cpu',
     summary: 'A profile of the main thread of this host',
-    tag: 'admin',
     query: z.object({ seconds: z.coerce.number().positive().max(MAX_PROFILE_S).default(5) }),
     answers: aProfile('A `.cpuprofile` for Chrome’s DevTools, when the time is over.'),
     fails: [409, 422, 500],
@@ -203,7 +191,6 @@ export const OPERATION_ROUTES = {
     method: 'post',
     path: '/api/profiles/heap',
     summary: 'What is in the memory of this host, if `api_service.admins_see_contents` is set',
-    tag: 'admin',
     answers: aProfile('A `.heapsnapshot` for Chrome’s DevTools. It has requests and secrets.'),
     fails: [403, 409, 500, 503],
   },
@@ -212,7 +199,6 @@ export const OPERATION_ROUTES = {
     method: 'post',
     path: '/api/deployments/{deployment}/load',
     summary: 'Start a deployment that was unloaded or has failed',
-    tag: 'admin',
     answers: answers('Its replicas are ready.', Named),
     fails: [404, 409, 500, 503],
   },
@@ -222,7 +208,6 @@ export const OPERATION_ROUTES = {
     path: '/api/deployments/{deployment}/unload',
     summary:
       'End the replicas of a deployment when their calls have finished; later calls are refused until it is loaded',
-    tag: 'admin',
     query: z.object({
       grace_s: z
         .number()
@@ -239,7 +224,6 @@ export const OPERATION_ROUTES = {
     method: 'get',
     path: '/api/endpoints',
     summary: 'Endpoints of the program and of plugins, with their requests since the start',
-    tag: 'admin',
     answers: answers('The endpoints, and other routes that had requests.', EndpointReport),
     fails: [500],
   },
@@ -248,7 +232,6 @@ export const OPERATION_ROUTES = {
     method: 'post',
     path: '/api/plugins/reload',
     summary: 'Load the newest version of one plugin, or of all',
-    tag: 'admin',
     query: z.object({ name: z.string().max(200).optional().describe('Default: all plugins.') }),
     answers: answers(
       'What was done with each plugin.',

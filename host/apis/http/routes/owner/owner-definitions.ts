@@ -10,7 +10,6 @@ export const OWNER_ROUTES = {
     method: 'get',
     path: '/api/dashboard',
     summary: 'The address that opens the dashboard. It has the token',
-    tag: 'admin',
     answers: answers('The address; null without a dashboard.', z.object({ url: z.string().nullable() })),
     fails: [],
   },
@@ -19,7 +18,6 @@ export const OWNER_ROUTES = {
     method: 'post',
     path: '/api/stop',
     summary: 'Shut the application down',
-    tag: 'admin',
     query: z.object({
       grace_s: z.number().min(0).max(86_400).optional().describe('Seconds in which requests may finish.'),
     }),
@@ -31,7 +29,6 @@ export const OWNER_ROUTES = {
     method: 'get',
     path: '/api/diagnosis',
     summary: 'What the application knows about itself, without secrets and without contents of requests',
-    tag: 'admin',
     answers: answers(
       'The diagnosis.',
       z.object({
@@ -48,7 +45,6 @@ export const OWNER_ROUTES = {
     method: 'post',
     path: '/api/models/users',
     summary: 'The names of the deployments that load each of these files',
-    tag: 'admin',
     body: z.strictObject({ files: z.array(z.string().max(4096)).max(10_000) }),
     answers: answers('The names, in the order of the files.', z.object({ users: z.array(z.array(z.string())) })),
     fails: [500],
