@@ -56,9 +56,9 @@ export function loadConfig(given: LoadOptions = {}): Config {
   mergeFlags(tree, options.flags ?? {}, cwd, sources);
 
   if (getAt(tree, 'app') != null) tree['deployments'] ??= {}; // the application registers its own
-  if (getAt(tree, 'cache_dir') === undefined) tree['cache_dir'] = defaultCacheDir(env);
+  if (getAt(tree, 'cache_dir') === undefined) tree['cache_dir'] = defaultDir(env, 'XDG_CACHE_HOME', '.cache');
   if (getAt(tree, 'runtime_dir') === undefined) tree['runtime_dir'] = defaultRuntimeDir(env, String(tree['cache_dir']));
-  if (getAt(tree, 'data_dir') === undefined) tree['data_dir'] = defaultDataDir(env);
+  if (getAt(tree, 'data_dir') === undefined) tree['data_dir'] = defaultDir(env, 'XDG_DATA_HOME', '.local/share');
   if ((getAt(tree, DATABASE_PATH) ?? null) === null)
     setAt(tree, DATABASE_PATH, join(String(tree['data_dir']), 'aana.db'));
   const parsed = ConfigSchema.safeParse(tree, { reportInput: true });
@@ -83,28 +83,16 @@ export function reloadConfig(
 
 const DATABASE_PATH = 'db_config.datastore_config.path';
 
-/** `$XDG_DATA_HOME/aana-host`, else `~/.local/share/aana-host`. */
-function defaultDataDir(env: Readonly<Record<string, string | undefined>>): string {
-  const base = env['XDG_DATA_HOME'];
-  return join(
-    base !== undefined && base.startsWith('/') ? base : join(env['HOME'] || homedir(), '.local', 'share'),
-    'aana-host',
-  );
-}
-
-/** `$XDG_CACHE_HOME/aana-host`, else `~/.cache/aana-host`. */
-function defaultCacheDir(env: Readonly<Record<string, string | undefined>>): string {
-  const base = env['XDG_CACHE_HOME'];
-  return join(
-    base !== undefined && base.startsWith('/') ? base : join(env['HOME'] || homedir(), '.cache'),
-    'aana-host',
-  );
+/** Returns `$XDG_DATA_HOME/aana-host` for the variable `XDG_DATA_HOME`, or `aana-host` in a folder of the home. */
+function defaultDir(env: Readonly<Record<string, string | undefined>>, variable: string, inHome: string): string {
+  const base = env[variable];
+  return join(base?.startsWith('/') ? base : join(env['HOME'] || homedir(), inHome), 'aana-host');
 }
 
 /** `$XDG_RUNTIME_DIR/aana-host`, else the folder `run` of the cache. */
 function defaultRuntimeDir(env: Readonly<Record<string, string | undefined>>, cacheDir: string): string {
   const base = env['XDG_RUNTIME_DIR'];
-  return base !== undefined && base.startsWith('/') ? join(base, 'aana-host') : join(cacheDir, 'run');
+  return base?.startsWith('/') ? join(base, 'aana-host') : join(cacheDir, 'run');
 }
 
 function readConfigFile(path: string): Tree {
@@ -247,9 +235,9 @@ export function childEnvironment(config: Config, env: NodeJS.ProcessEnv = proces
  * NODE_EXTRA_CA_CERTS is included only with `ca_file`, because Node reads the variable itself unless it is given
  * authorities.
  */
-export function authorityFiles({ outgoing }: Config, env: NodeJS.ProcessEnv = process.env): readonly string[] {
+export function authorityFiles({ outgoing }: Config): readonly string[] {
   if (outgoing.ca_file === null) return [];
-  const extra = env['NODE_EXTRA_CA_CERTS'];
+  const extra = process.env['NODE_EXTRA_CA_CERTS'];
   return extra ? [outgoing.ca_file, extra] : [outgoing.ca_file];
 }
 

@@ -5,9 +5,14 @@ export interface SettingInfo {
   /**
    * Environment variable. Lists of paths are separated as in PATH; other lists are JSON or separated by commas; objects
    * are JSON. An empty variable counts as unset. The variable of a section is a JSON object with some of its keys, and
-   * the variables of these keys take precedence over it.
+   * the variables of these keys take precedence over it. Default: the prefix of the section and the name of the key.
    */
-  readonly env: string;
+  readonly env?: string;
+  /**
+   * What the variables of a section's keys begin with. Default: the section's variable and `__`, or the path of the
+   * section, such as `AANA_OPENAI_FILES_`.
+   */
+  readonly prefix?: string;
   /** Another common spelling of the variable. It takes precedence over `env`. */
   readonly alsoEnv?: string;
   /** Whether an empty variable is a value. */
@@ -30,7 +35,7 @@ export interface SettingInfo {
 }
 
 /**
- * Has each key of the configuration, and the sections with a variable. A key is registered last, because the other
- * methods of a schema return new schemas.
+ * Has the keys and sections of the configuration of which something is to be said. They are registered last, because
+ * the other methods of a schema return new schemas.
  */
 export const settings = z.registry<SettingInfo>();

@@ -37,7 +37,7 @@ export const ConfigSchema = z.strictObject({
     .min(1)
     .default('app')
     .describe('Name of the application: the title of its API documentation.')
-    .register(settings, { env: 'AANA_NAME', flag: '--name <name>' }),
+    .register(settings, { flag: '--name <name>' }),
   app: z
     .string()
     .regex(/^.+:[A-Za-z_$][\w$]*$/, 'must be <module>:<export>, such as ./app.js:app')
@@ -48,20 +48,20 @@ export const ConfigSchema = z.strictObject({
         '`deployments` and `plugins` are added to those that the application registers, and replace those of ' +
         'the same name.',
     )
-    .register(settings, { env: 'AANA_APP', isPath: true }),
+    .register(settings, { isPath: true }),
   host: z
     .string()
     .min(1)
     .default('127.0.0.1')
     .describe('Address to listen on; 0.0.0.0 is every address of the machine.')
-    .register(settings, { env: 'AANA_HOST', flag: '--host <address>' }),
+    .register(settings, { flag: '--host <address>' }),
   port: z
     .int()
     .min(0)
     .max(65_535)
     .default(8000)
     .describe('Port to listen on; 0 takes a free one.')
-    .register(settings, { env: 'AANA_PORT', flag: '--port <number>' }),
+    .register(settings, { flag: '--port <number>' }),
   ...LISTEN_KEYS,
   tls: TlsConfig.prefault({}).describe('HTTPS.'),
   trusted_proxies: TrustedProxies,
@@ -71,7 +71,7 @@ export const ConfigSchema = z.strictObject({
     .array(z.string().min(1))
     .default([])
     .describe('Plugin folders, or folders that contain them, in addition to those on the command line.')
-    .register(settings, { env: 'AANA_PLUGINS', isPath: true }),
+    .register(settings, { isPath: true }),
   deployments: z
     .record(
       z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'a name has 1 to 64 letters, digits, "_" or "-"'),
@@ -79,12 +79,11 @@ export const ConfigSchema = z.strictObject({
     )
     .prefault(DEFAULT_DEPLOYMENTS)
     .describe('Deployments by name, each with its type and options.')
-    .register(settings, { env: 'AANA_DEPLOYMENTS', defaultText: 'see below' }),
+    .register(settings, { defaultText: 'see below' }),
   cache_dir: place()
     .default('')
     .describe('Folder of models, native builds and built components.')
     .register(settings, {
-      env: 'AANA_CACHE_DIR',
       folders: [{ env: 'TMP_DATA_DIR', within: 'models' }, { env: 'MODEL_DIR' }],
       flag: '--cache-dir <dir>',
       isCommonFlag: true,
@@ -98,7 +97,6 @@ export const ConfigSchema = z.strictObject({
         'database must share this folder.',
     )
     .register(settings, {
-      env: 'AANA_DATA_DIR',
       folders: [{ env: 'TMP_DATA_DIR' }],
       flag: '--data-dir <dir>',
       isCommonFlag: true,
@@ -118,8 +116,7 @@ export const ConfigSchema = z.strictObject({
     .describe(
       'HTTP statuses of errors: those of this project, or those of the original SDK, where most errors have status ' +
         '400 (docs/errors.md).',
-    )
-    .register(settings, { env: 'AANA_COMPAT_STATUS' }),
+    ),
   cuda_visible_devices: z
     .string()
     .nullable()
@@ -128,7 +125,9 @@ export const ConfigSchema = z.strictObject({
       'GPUs that the deployments may use: indices in the order of nvidia-smi, or UUIDs. An empty string means no GPU.',
     )
     .register(settings, { env: 'CUDA_VISIBLE_DEVICES', isSetByEmpty: true }),
-  devices: DevicesConfig.prefault({}).describe('Devices on which replicas are placed.'),
+  devices: DevicesConfig.prefault({})
+    .describe('Devices on which replicas are placed.')
+    .register(settings, { prefix: 'AANA_' }),
   native_build: z
     .enum(['auto', 'prebuilt', 'source'])
     .default('auto')
@@ -143,43 +142,45 @@ export const ConfigSchema = z.strictObject({
     .describe(
       "Whether the native addon uses ggml's CUDA backend, which is a download of 181 MB: yes, no, or if this " +
         'machine has an NVIDIA GPU when the addon is built.',
-    )
-    .register(settings, { env: 'AANA_CUDA_BACKEND' }),
+    ),
   shutdown_grace_s: z
     .number()
     .min(0)
     .max(86_400)
     .default(30)
     .describe('Time in which running requests may finish when the server stops, in seconds.')
-    .register(settings, { env: 'AANA_SHUTDOWN_GRACE_S', flag: '--shutdown-grace <seconds>' }),
-  media: MediaConfig.prefault({}).describe('Videos and audio.'),
+    .register(settings, { flag: '--shutdown-grace <seconds>' }),
+  media: MediaConfig.prefault({}).describe('Videos and audio.').register(settings, { prefix: 'AANA_' }),
   outgoing: OutgoingConfig.prefault({}).describe('Requests to other servers: media, plugins, webhooks and models.'),
-  limits: LimitsConfig.prefault({}).describe('Limits of requests.'),
-  sockets: SocketsConfig.prefault({}).describe('Limits of WebSockets, such as those of `/asr/live`.'),
+  limits: LimitsConfig.prefault({}).describe('Limits of requests.').register(settings, { prefix: 'AANA_' }),
+  sockets: SocketsConfig.prefault({})
+    .describe('Limits of WebSockets, such as those of `/asr/live`.')
+    .register(settings, { prefix: 'AANA_SOCKET_' }),
   strict: z
     .boolean()
     .default(false)
     .describe('Whether the start fails when a plugin cannot be loaded. Otherwise the plugin is reported and skipped.')
-    .register(settings, { env: 'AANA_STRICT', flag: '--strict' }),
+    .register(settings, { flag: '--strict' }),
   watch: z
     .boolean()
     .default(false)
     .describe('Whether the host rebuilds and reloads a plugin when its files change.')
-    .register(settings, { env: 'AANA_WATCH', flag: '--watch' }),
+    .register(settings, { flag: '--watch' }),
   runtime_dir: place()
     .default('')
     .describe('Folder of the sockets through which commands of the same user reach a running server.')
     .register(settings, {
-      env: 'AANA_RUNTIME_DIR',
       flag: '--runtime-dir <dir>',
       isCommonFlag: true,
       isPath: true,
       defaultText: '`$XDG_RUNTIME_DIR/aana-host`, else `run` in `cache_dir`',
     }),
-  plugin_limits: PluginConfig.prefault({}).describe(
-    'Limits of plugins. A manifest can lower them, but not raise them.',
-  ),
-  plugin_builds: PluginBuilds.prefault({}).describe('Limits of the builds of plugins.'),
+  plugin_limits: PluginConfig.prefault({})
+    .describe('Limits of plugins. A manifest can lower them, but not raise them.')
+    .register(settings, { prefix: 'AANA_PLUGIN_' }),
+  plugin_builds: PluginBuilds.prefault({})
+    .describe('Limits of the builds of plugins.')
+    .register(settings, { prefix: 'AANA_PLUGIN_BUILD_' }),
   plugin_grants: z
     .record(
       z.union(
@@ -192,8 +193,7 @@ export const ConfigSchema = z.strictObject({
     .describe(
       'Rights that plugins get of those that their manifests ask for, by the name of the plugin, or `*` for ' +
         'all. See below.',
-    )
-    .register(settings, { env: 'AANA_PLUGIN_GRANTS' }),
+    ),
   models: ModelsConfig.prefault({}).describe('Sources of models.'),
   db_config: DatabaseConfig.prefault({}).register(settings, { env: 'DB_CONFIG' }),
   task_queue: TaskQueueConfig.prefault({}).describe('Deferred requests.').register(settings, { env: 'TASK_QUEUE' }),
@@ -201,9 +201,9 @@ export const ConfigSchema = z.strictObject({
   rate_limits: RateLimitsConfig.prefault({}).describe(
     'Limits of how often callers may send requests. Each host counts separately.',
   ),
-  user_limits: UserLimitsConfig.prefault({}).describe(
-    'Limits of what callers may use. A caller is a user or, without API keys, an address.',
-  ),
+  user_limits: UserLimitsConfig.prefault({})
+    .describe('Limits of what callers may use. A caller is a user or, without API keys, an address.')
+    .register(settings, { prefix: 'AANA_USER_' }),
   openai: OpenAiConfig.prefault({}).describe('OpenAI’s API over the deployments.'),
   mcp: McpConfig.prefault({}).describe('Endpoints as tools of the Model Context Protocol.'),
   alerts: AlertsConfig.prefault({}).describe('What is told to the operator when it goes wrong.'),

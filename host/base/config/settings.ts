@@ -5,6 +5,7 @@ import type { SettingKind } from './values.ts';
 
 /** One key of the configuration, as its section declares it. */
 export interface Setting extends SettingInfo {
+  readonly env: string;
   /** Path in the file, with dots. */
   readonly key: string;
   readonly kind: SettingKind;
@@ -19,7 +20,7 @@ interface Section {
   readonly env: string | undefined;
 }
 
-const found: (Setting | Section)[] = [...declared(ConfigSchema, '')];
+const found: (Setting | Section)[] = [...declared(ConfigSchema, '', 'AANA_')];
 
 /** All keys, in the order of the documentation. */
 export const SETTINGS: readonly Setting[] = found.filter((one) => 'kind' in one);
@@ -31,22 +32,23 @@ export function flagName(setting: Setting): string | undefined {
   return setting.flag?.split(' ')[0];
 }
 
-/** Returns the sections and keys of a section. Throws if a key is not registered. */
-function* declared(section: z.core.$ZodObject, path: string): Generator<Setting | Section> {
+/** Returns the sections and keys of a section. Variables of its keys begin with `prefix`. */
+function* declared(section: z.core.$ZodObject, path: string, prefix: string): Generator<Setting | Section> {
   for (const [name, schema] of Object.entries(section._zod.def.shape)) {
     const key = `${path}${name}`;
     const layers = [...layersOf(schema)];
-    const info = layers.map((layer) => settings.get(layer)).find((one) => one !== undefined);
+    const info = layers.map((layer) => settings.get(layer)).find((one) => one !== undefined) ?? {};
+    const variable = `${prefix}${name.toUpperCase()}`;
     const inner = layers.at(-1) ?? schema;
     if (inner instanceof z.ZodObject && !layers.some((layer) => layer instanceof z.ZodNullable)) {
-      yield { key, env: info?.env };
-      yield* declared(inner, `${key}.`);
+      yield { key, env: info.env };
+      const joint = prefix.endsWith('__') ? '__' : '_';
+      yield* declared(inner, `${key}.`, info.prefix ?? (info.env ? `${info.env}__` : `${variable}${joint}`));
       continue;
     }
-    if (!info) throw new Error(`the key ${key} of the configuration is not registered`);
     const texts = layers.map((layer) => z.globalRegistry.get(layer)?.description);
     const description = texts.find((text) => text !== undefined) ?? '';
-    yield { ...info, key, kind: kindOf(inner, info.isPath === true), description, schema };
+    yield { env: variable, ...info, key, kind: kindOf(inner, info.isPath === true), description, schema };
   }
 }
 

@@ -12,30 +12,26 @@ export const CorsConfig = z
         'Origins whose pages may call the API from a browser, such as `https://app.example.org`; `*` is every ' +
           'origin. Default: same origin.',
       )
-      .register(settings, { env: 'CORS__ALLOW_ORIGINS', flag: '--cors-origin <origin>' }),
+      .register(settings, { flag: '--cors-origin <origin>' }),
     allow_origin_regex: z
       .string()
       .min(1)
       .refine(isRegularExpression, 'is not a valid regular expression')
       .nullable()
       .default(null)
-      .describe('Regular expression for further origins; it must match the whole origin.')
-      .register(settings, { env: 'CORS__ALLOW_ORIGIN_REGEX' }),
+      .describe('Regular expression for further origins; it must match the whole origin.'),
     allow_credentials: z
       .boolean()
       .default(false)
-      .describe('Whether browsers may send cookies and client certificates with requests of other origins.')
-      .register(settings, { env: 'CORS__ALLOW_CREDENTIALS' }),
+      .describe('Whether browsers may send cookies and client certificates with requests of other origins.'),
     allow_methods: z
       .array(z.string().regex(/^(\*|[A-Z]+)$/, 'must be a method such as POST, or "*"'))
       .default(['*'])
-      .describe('Methods that requests of other origins may use; `*` is all.')
-      .register(settings, { env: 'CORS__ALLOW_METHODS' }),
+      .describe('Methods that requests of other origins may use; `*` is all.'),
     allow_headers: z
       .array(z.string().regex(/^(\*|[\w-]+)$/, 'must be the name of a header, or "*"'))
       .default(['*'])
-      .describe('Headers that requests of other origins may carry; `*` is all.')
-      .register(settings, { env: 'CORS__ALLOW_HEADERS' }),
+      .describe('Headers that requests of other origins may carry; `*` is all.'),
   })
   .refine(
     ({ allow_credentials: credentials, allow_origins: origins }) => !credentials || !origins.includes('*'),

@@ -7,15 +7,14 @@ export const DatabaseConfig = z
     datastore_type: z
       .enum(['sqlite', 'postgresql'])
       .default('sqlite')
-      .describe('Kind of database. SQLite needs no server; PostgreSQL can be shared by several hosts.')
-      .register(settings, { env: 'DB_CONFIG__DATASTORE_TYPE' }),
+      .describe('Kind of database. SQLite needs no server; PostgreSQL can be shared by several hosts.'),
     datastore_config: z
       .strictObject({
         path: place()
           .nullable()
           .default(null)
           .describe('SQLite: file of the database. Default: `aana.db` in `data_dir`.')
-          .register(settings, { env: 'DB_CONFIG__DATASTORE_CONFIG__PATH', isPath: true }),
+          .register(settings, { isPath: true }),
         host: z
           .string()
           .min(1)
@@ -24,33 +23,20 @@ export const DatabaseConfig = z
             'PostgreSQL: address of the server, or the folder of its socket. Several addresses, separated by ' +
               'commas, such as `db1,db2:5433`, are a primary and its replicas; the host uses the server that ' +
               'accepts writes.',
-          )
-          .register(settings, { env: 'DB_CONFIG__DATASTORE_CONFIG__HOST' }),
+          ),
         port: z
           .int()
           .min(1)
           .max(65_535)
           .default(5432)
-          .describe('PostgreSQL: port of the server, for addresses without one.')
-          .register(settings, { env: 'DB_CONFIG__DATASTORE_CONFIG__PORT' }),
-        user: z
-          .string()
-          .min(1)
-          .default('aana')
-          .describe('PostgreSQL: user to connect as.')
-          .register(settings, { env: 'DB_CONFIG__DATASTORE_CONFIG__USER' }),
+          .describe('PostgreSQL: port of the server, for addresses without one.'),
+        user: z.string().min(1).default('aana').describe('PostgreSQL: user to connect as.'),
         password: z
           .string()
           .nullable()
           .default(null)
-          .describe('PostgreSQL: password of the user, if the server asks for one.')
-          .register(settings, { env: 'DB_CONFIG__DATASTORE_CONFIG__PASSWORD' }),
-        database: z
-          .string()
-          .min(1)
-          .default('aana')
-          .describe('PostgreSQL: name of the database. It must exist.')
-          .register(settings, { env: 'DB_CONFIG__DATASTORE_CONFIG__DATABASE' }),
+          .describe('PostgreSQL: password of the user, if the server asks for one.'),
+        database: z.string().min(1).default('aana').describe('PostgreSQL: name of the database. It must exist.'),
         ssl_mode: z
           .enum(['disable', 'require', 'verify-ca', 'verify-full'])
           .default('disable')
@@ -58,8 +44,7 @@ export const DatabaseConfig = z
             'PostgreSQL: encryption of connections. `require` encrypts; `verify-ca` also requires a server ' +
               'certificate that a trusted authority signed; `verify-full` also requires that the certificate ' +
               'names the host.',
-          )
-          .register(settings, { env: 'DB_CONFIG__DATASTORE_CONFIG__SSL_MODE' }),
+          ),
         ssl_root_cert: place()
           .nullable()
           .default(null)
@@ -67,17 +52,17 @@ export const DatabaseConfig = z
             'PostgreSQL: PEM file of the authorities that sign server certificates. Default: the authorities that ' +
               'Node trusts.',
           )
-          .register(settings, { env: 'DB_CONFIG__DATASTORE_CONFIG__SSL_ROOT_CERT', isPath: true }),
+          .register(settings, { isPath: true }),
         ssl_cert: place()
           .nullable()
           .default(null)
           .describe('PostgreSQL: PEM file of the certificate that this host shows to the server.')
-          .register(settings, { env: 'DB_CONFIG__DATASTORE_CONFIG__SSL_CERT', isPath: true }),
+          .register(settings, { isPath: true }),
         ssl_key: place()
           .nullable()
           .default(null)
           .describe('PostgreSQL: PEM file of the private key of `ssl_cert`.')
-          .register(settings, { env: 'DB_CONFIG__DATASTORE_CONFIG__SSL_KEY', isPath: true }),
+          .register(settings, { isPath: true }),
       })
       .prefault({}),
     pool_size: z
@@ -87,35 +72,30 @@ export const DatabaseConfig = z
       .default(5)
       .describe(
         'Connections to the database. With PostgreSQL there are two more, for notifications and for heartbeats.',
-      )
-      .register(settings, { env: 'DB_CONFIG__POOL_SIZE' }),
+      ),
     max_overflow: z
       .int()
       .min(0)
       .max(1000)
       .default(10)
-      .describe('Most connections that are added to `pool_size` under load.')
-      .register(settings, { env: 'DB_CONFIG__MAX_OVERFLOW' }),
+      .describe('Most connections that are added to `pool_size` under load.'),
     pool_recycle: z
       .number()
       .positive()
       .max(604_800)
       .default(3600)
-      .describe('PostgreSQL: age at which a connection is replaced, in seconds.')
-      .register(settings, { env: 'DB_CONFIG__POOL_RECYCLE' }),
+      .describe('PostgreSQL: age at which a connection is replaced, in seconds.'),
     query_timeout: z
       .number()
       .min(0)
       .max(604_800)
       .default(30)
-      .describe('PostgreSQL: time limit of one statement, in seconds; 0 is no limit.')
-      .register(settings, { env: 'DB_CONFIG__QUERY_TIMEOUT' }),
+      .describe('PostgreSQL: time limit of one statement, in seconds; 0 is no limit.'),
     connection_timeout: z
       .number()
       .positive()
       .max(3600)
       .default(10)
-      .describe('Time limit for getting a connection, and for waiting for other writers, in seconds.')
-      .register(settings, { env: 'DB_CONFIG__CONNECTION_TIMEOUT' }),
+      .describe('Time limit for getting a connection, and for waiting for other writers, in seconds.'),
   })
   .describe('Database of tasks and of the data that plugins store.');

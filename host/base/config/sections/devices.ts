@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { settings } from '../registry.ts';
 
 export const DevicesConfig = z.strictObject({
   gpus: z
@@ -19,8 +18,7 @@ export const DevicesConfig = z.strictObject({
     .describe(
       'GPUs to use instead of those that the host detects, each `{"memory_bytes": …}` with an optional `id` and ' +
         '`name`. An empty list means no GPU.',
-    )
-    .register(settings, { env: 'AANA_GPUS' }),
+    ),
   memory_bytes: z
     .int()
     .min(1)
@@ -29,21 +27,18 @@ export const DevicesConfig = z.strictObject({
     .describe(
       'Main memory that models may use, in bytes. Default: the memory of the machine or its container, less what ' +
         'other programs use.',
-    )
-    .register(settings, { env: 'AANA_MEMORY_BYTES' }),
+    ),
   cpus: z
     .number()
     .min(1)
     .nullable()
     .default(null)
-    .describe('Processors that models may keep busy. Default: all processors of the machine or its container.')
-    .register(settings, { env: 'AANA_CPUS' }),
+    .describe('Processors that models may keep busy. Default: all processors of the machine or its container.'),
   placement: z
     .enum(['spread', 'pack'])
     .default('spread')
     .describe(
       'Placement of replicas that use a share of a GPU: `spread` chooses the emptiest GPU; `pack` chooses the ' +
         'fullest GPU with room, which leaves whole GPUs free.',
-    )
-    .register(settings, { env: 'AANA_PLACEMENT' }),
+    ),
 });

@@ -7,12 +7,12 @@ export const MediaConfig = z.strictObject({
     .array(z.string().min(1))
     .default([])
     .describe('Directories whose files a request may name by path. Default: none, so no path is allowed.')
-    .register(settings, { env: 'AANA_ALLOW_PATHS', flag: '--allow-path <dir>', isPath: true }),
+    .register(settings, { flag: '--allow-path <dir>', isPath: true }),
   allow_private_urls: z
     .boolean()
     .default(false)
     .describe('Whether a URL may lead to a private or local address.')
-    .register(settings, { env: 'AANA_ALLOW_PRIVATE_URLS', flag: '--allow-private-urls' }),
+    .register(settings, { flag: '--allow-private-urls' }),
   ffmpeg_path: z
     .string()
     .min(1)
@@ -22,7 +22,7 @@ export const MediaConfig = z.strictObject({
       'Path of the ffmpeg to use. Default: the binary of ffmpeg-static if its install script fetched one, then the ' +
         'one on the PATH, then a downloaded one.',
     )
-    .register(settings, { env: 'AANA_FFMPEG_PATH', flag: '--ffmpeg <file>', isPath: true }),
+    .register(settings, { flag: '--ffmpeg <file>', isPath: true }),
   yt_dlp_path: z
     .string()
     .min(1)
@@ -32,23 +32,15 @@ export const MediaConfig = z.strictObject({
       'Path of the yt-dlp that downloads the video of a web page given as URL. Without it, URLs of web pages ' +
         'are refused.',
     )
-    .register(settings, { env: 'AANA_YT_DLP_PATH', flag: '--yt-dlp <file>', isPath: true }),
+    .register(settings, { flag: '--yt-dlp <file>', isPath: true }),
   max_bytes: positiveBytes(2 * GIB, 'Largest media file that is fetched from a URL, in bytes.').register(settings, {
     env: 'AANA_MEDIA_MAX_BYTES',
   }),
   max_duration_s: seconds(4 * 3600, 'Longest media that is decoded, in seconds.').register(settings, {
     env: 'AANA_MEDIA_MAX_DURATION_S',
   }),
-  fetch_timeout_s: seconds(300, 'Time for fetching one URL, in seconds.').register(settings, {
-    env: 'AANA_FETCH_TIMEOUT_S',
-  }),
-  max_redirects: z
-    .int()
-    .min(0)
-    .max(20)
-    .default(5)
-    .describe('Redirects followed while fetching a URL.')
-    .register(settings, { env: 'AANA_MAX_REDIRECTS' }),
+  fetch_timeout_s: seconds(300, 'Time for fetching one URL, in seconds.'),
+  max_redirects: z.int().min(0).max(20).default(5).describe('Redirects followed while fetching a URL.'),
   temp_dir: z
     .string()
     .min(1)
@@ -58,7 +50,6 @@ export const MediaConfig = z.strictObject({
       'Folder of uploads and decoded audio while a request runs. Default: the temporary directory of the system.',
     )
     .register(settings, {
-      env: 'AANA_TEMP_DIR',
       folders: [
         { env: 'TMP_DATA_DIR', within: 'tmp' },
         { env: 'IMAGE_DIR' },

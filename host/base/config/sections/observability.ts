@@ -7,28 +7,26 @@ const LogLevel = z.enum(['debug', 'info', 'warn', 'error']);
 export const LogConfig = z.strictObject({
   level: LogLevel.default('info')
     .describe('Lowest level that is written.')
-    .register(settings, { env: 'AANA_LOG_LEVEL', flag: '--log-level <level>', isCommonFlag: true }),
+    .register(settings, { flag: '--log-level <level>', isCommonFlag: true }),
   levels: z
     .partialRecord(z.enum(LOG_AREAS), LogLevel)
     .default({})
     .describe(
       `Other levels for areas of the host: \`{ "http": "debug" }\`. Areas are ` +
         `${LOG_AREAS.map((area) => `\`${area}\``).join(', ')}. See [operating.md](operating.md#logs).`,
-    )
-    .register(settings, { env: 'AANA_LOG_LEVELS' }),
+    ),
   content: z
     .boolean()
     .default(false)
     .describe(
       'Whether log lines may contain text of requests and models, which messages of unexpected errors can include. ' +
         'See [security.md](security.md#what-logs-and-errors-leave-out).',
-    )
-    .register(settings, { env: 'AANA_LOG_CONTENT' }),
+    ),
   format: z
     .enum(['text', 'json'])
     .default('text')
     .describe('Text for people, or one JSON object per line.')
-    .register(settings, { env: 'AANA_LOG_FORMAT', flag: '--log-format <format>', isCommonFlag: true }),
+    .register(settings, { flag: '--log-format <format>', isCommonFlag: true }),
 });
 
 const httpUrl = (description: string) =>
@@ -52,8 +50,7 @@ const TracesConfig = z.strictObject({
     .describe(
       'Number of failed and of slow requests whose spans are kept in memory for `/api/traces` and `aana-host ' +
         'traces`; 0 keeps none. See [tracing.md](tracing.md).',
-    )
-    .register(settings, { env: 'AANA_TRACES_KEPT' }),
+    ),
   content: z
     .boolean()
     .default(false)
@@ -62,13 +59,7 @@ const TracesConfig = z.strictObject({
         'traces that are kept or exported. See [tracing.md](tracing.md#prompts-answers-and-transcripts).',
     )
     .register(settings, { env: 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT' }),
-  slow_s: z
-    .number()
-    .min(0)
-    .max(86_400)
-    .default(1)
-    .describe('Seconds from which a request is slow.')
-    .register(settings, { env: 'AANA_TRACES_SLOW_S' }),
+  slow_s: z.number().min(0).max(86_400).default(1).describe('Seconds from which a request is slow.'),
   sampler: z
     .enum([
       'always_on',
@@ -96,8 +87,7 @@ const TracesConfig = z.strictObject({
     .describe(
       'Hosts that get a `traceparent` with the requests of plugins: `api.example.org`, or `*.example.org` for all ' +
         'below it. Others learn nothing of a trace.',
-    )
-    .register(settings, { env: 'AANA_TRACES_PROPAGATE_TO' }),
+    ),
 });
 
 const protocol = z.enum(
@@ -109,32 +99,16 @@ const compression = z.enum(['none', 'gzip'], 'must be "none" or "gzip"');
 /** Keys of one signal that take precedence over those of all signals. `what` is what the messages contain. */
 const ofSignal = <const S extends string>(signal: S, what: string) => {
   const instead = (key: string): string => `For ${what}, instead of \`${key}\`.`;
-  const variable = (name: string) => ({ env: `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_${name}` });
   return {
-    [`${signal}_endpoint`]: httpUrl(`The whole URL for ${what}. Takes precedence over \`endpoint\`.`).register(
-      settings,
-      variable('ENDPOINT'),
-    ),
-    [`${signal}_headers`]: pairs
-      .nullable()
-      .default(null)
-      .describe(instead('headers'))
-      .register(settings, variable('HEADERS')),
-    [`${signal}_protocol`]: protocol
-      .nullable()
-      .default(null)
-      .describe(instead('protocol'))
-      .register(settings, variable('PROTOCOL')),
-    [`${signal}_compression`]: compression
-      .nullable()
-      .default(null)
-      .describe(instead('compression'))
-      .register(settings, variable('COMPRESSION')),
+    [`${signal}_endpoint`]: httpUrl(`The whole URL for ${what}. Takes precedence over \`endpoint\`.`),
+    [`${signal}_headers`]: pairs.nullable().default(null).describe(instead('headers')),
+    [`${signal}_protocol`]: protocol.nullable().default(null).describe(instead('protocol')),
+    [`${signal}_compression`]: compression.nullable().default(null).describe(instead('compression')),
     [`${signal}_request_timeout_ms`]: duration
       .nullable()
       .default(null)
       .describe(instead('timeout_ms'))
-      .register(settings, variable('TIMEOUT')),
+      .register(settings, { env: `OTEL_EXPORTER_OTLP_${signal.toUpperCase()}_TIMEOUT` }),
   } as OwnKeys<S>;
 };
 
@@ -160,18 +134,12 @@ const OtlpConfig = z.strictObject({
   endpoint: httpUrl(
     'Address of a collector. Spans go to the path `/v1/traces` below it, metrics to `/v1/metrics`, and log lines to ' +
       '`/v1/logs`. Default: they stay here.',
-  ).register(settings, { env: 'OTEL_EXPORTER_OTLP_ENDPOINT' }),
-  protocol: protocol
-    .default('http/protobuf')
-    .describe('Form of the messages.')
-    .register(settings, { env: 'OTEL_EXPORTER_OTLP_PROTOCOL' }),
-  headers: pairs
-    .describe('Headers of the requests to the collector, each as `name=value` with percent-encoded values.')
-    .register(settings, { env: 'OTEL_EXPORTER_OTLP_HEADERS' }),
-  compression: compression
-    .default('none')
-    .describe('Compression of the messages.')
-    .register(settings, { env: 'OTEL_EXPORTER_OTLP_COMPRESSION' }),
+  ),
+  protocol: protocol.default('http/protobuf').describe('Form of the messages.'),
+  headers: pairs.describe(
+    'Headers of the requests to the collector, each as `name=value` with percent-encoded values.',
+  ),
+  compression: compression.default('none').describe('Compression of the messages.'),
   timeout_ms: milliseconds(10_000, 'Longest time of a request to the collector.').register(settings, {
     env: 'OTEL_EXPORTER_OTLP_TIMEOUT',
   }),
@@ -241,7 +209,7 @@ export const TelemetryConfig = z.strictObject({
         '[metrics.md](metrics.md).',
     )
     .register(settings, { env: 'AANA_METRICS' }),
-  traces: TracesConfig.prefault({}).describe('The traces of requests.'),
+  traces: TracesConfig.prefault({}).describe('The traces of requests.').register(settings, { prefix: 'AANA_TRACES_' }),
   service_name: z
     .string()
     .min(1)
@@ -253,7 +221,9 @@ export const TelemetryConfig = z.strictObject({
   resource_attributes: pairs
     .describe('Further facts about this process in what is exported, each as `name=value`.')
     .register(settings, { env: 'OTEL_RESOURCE_ATTRIBUTES' }),
-  otlp: OtlpConfig.prefault({}).describe('The export of spans, metrics and log lines by OTLP over HTTP.'),
+  otlp: OtlpConfig.prefault({})
+    .describe('The export of spans, metrics and log lines by OTLP over HTTP.')
+    .register(settings, { prefix: 'OTEL_EXPORTER_OTLP_' }),
 });
 
 export const DashboardConfig = z.strictObject({
@@ -270,14 +240,14 @@ export const DashboardConfig = z.strictObject({
     .min(1)
     .default('127.0.0.1')
     .describe('Address on which the dashboard listens. Beyond this machine, put a proxy with TLS in front of it.')
-    .register(settings, { env: 'AANA_DASHBOARD_HOST', flag: '--dashboard-host <address>' }),
+    .register(settings, { flag: '--dashboard-host <address>' }),
   port: z
     .int()
     .min(0)
     .max(65_535)
     .default(8265)
     .describe('Port of the dashboard. Another free port is used if it is taken; 0 means any free port.')
-    .register(settings, { env: 'AANA_DASHBOARD_PORT', flag: '--dashboard-port <number>' }),
+    .register(settings, { flag: '--dashboard-port <number>' }),
   token: z
     .string()
     .min(16)
@@ -287,6 +257,5 @@ export const DashboardConfig = z.strictObject({
     .default(null)
     .describe(
       'What opens the dashboard, besides the API keys of admins. `null`: a new one at each start, which is printed.',
-    )
-    .register(settings, { env: 'AANA_DASHBOARD_TOKEN' }),
+    ),
 });

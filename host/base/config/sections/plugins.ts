@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { MIB } from './fields.ts';
-import { settings } from '../registry.ts';
 
 /** Limits that can be set for all plugins and for one plugin. */
 const pluginLimits = {
@@ -59,17 +58,15 @@ const pluginLimits = {
 };
 
 export const PluginConfig = z.strictObject({
-  memory_bytes: pluginLimits.memory_bytes.default(128 * MIB).register(settings, { env: 'AANA_PLUGIN_MEMORY_BYTES' }),
-  total_memory_bytes: pluginLimits.total_memory_bytes
-    .default(1024 * MIB)
-    .register(settings, { env: 'AANA_PLUGIN_TOTAL_MEMORY_BYTES' }),
-  cpu_ms: pluginLimits.cpu_ms.default(30_000).register(settings, { env: 'AANA_PLUGIN_CPU_MS' }),
-  cpu_slice_ms: pluginLimits.cpu_slice_ms.default(2000).register(settings, { env: 'AANA_PLUGIN_CPU_SLICE_MS' }),
-  timeout_s: pluginLimits.timeout_s.default(3600).register(settings, { env: 'AANA_PLUGIN_TIMEOUT_S' }),
-  output_bytes: pluginLimits.output_bytes.default(64 * MIB).register(settings, { env: 'AANA_PLUGIN_OUTPUT_BYTES' }),
-  host_calls: pluginLimits.host_calls.default(100_000).register(settings, { env: 'AANA_PLUGIN_HOST_CALLS' }),
-  handles: pluginLimits.handles.default(256).register(settings, { env: 'AANA_PLUGIN_HANDLES' }),
-  concurrency: pluginLimits.concurrency.default(128).register(settings, { env: 'AANA_PLUGIN_CONCURRENCY' }),
+  memory_bytes: pluginLimits.memory_bytes.default(128 * MIB),
+  total_memory_bytes: pluginLimits.total_memory_bytes.default(1024 * MIB),
+  cpu_ms: pluginLimits.cpu_ms.default(30_000),
+  cpu_slice_ms: pluginLimits.cpu_slice_ms.default(2000),
+  timeout_s: pluginLimits.timeout_s.default(3600),
+  output_bytes: pluginLimits.output_bytes.default(64 * MIB),
+  host_calls: pluginLimits.host_calls.default(100_000),
+  handles: pluginLimits.handles.default(256),
+  concurrency: pluginLimits.concurrency.default(128),
   threads: z
     .int()
     .min(1)
@@ -78,9 +75,8 @@ export const PluginConfig = z.strictObject({
     .describe(
       'Most threads of one plugin. Before Node 24 each thread runs one invocation at a time. From Node 24 one ' +
         'thread runs many, and the host adds threads while guest code computes for a long time.',
-    )
-    .register(settings, { env: 'AANA_PLUGIN_THREADS' }),
-  queue: pluginLimits.queue.default(256).register(settings, { env: 'AANA_PLUGIN_QUEUE' }),
+    ),
+  queue: pluginLimits.queue.default(256),
 });
 
 export const PluginBuilds = z.strictObject({
@@ -89,14 +85,12 @@ export const PluginBuilds = z.strictObject({
     .positive()
     .max(86_400)
     .default(120)
-    .describe('Time limit of the build of one plugin, in seconds. A build runs the top level of the sources.')
-    .register(settings, { env: 'AANA_PLUGIN_BUILD_TIMEOUT_S' }),
+    .describe('Time limit of the build of one plugin, in seconds. A build runs the top level of the sources.'),
   memory_bytes: z
     .int()
     .min(64 * MIB)
     .default(2048 * MIB)
-    .describe('Memory of the build of one plugin, in bytes (on Linux).')
-    .register(settings, { env: 'AANA_PLUGIN_BUILD_MEMORY_BYTES' }),
+    .describe('Memory of the build of one plugin, in bytes (on Linux).'),
 });
 
 export const PluginGrant = z.strictObject({

@@ -17,7 +17,7 @@ export const RateLimitsConfig = z.strictObject({
       'Limit of all requests of each caller, such as `{"capacity": 60, "interval_seconds": 60}`. A caller is a user ' +
         'or, without API keys, an address.',
     )
-    .register(settings, { env: 'AANA_RATE_LIMITS_DEFAULT', isLive: true }),
+    .register(settings, { isLive: true }),
   endpoints: z
     .record(
       z.string().regex(/^(\/[A-Za-z0-9._~-]+)+(\/\*)?$/, 'must be a path such as /video/transcribe, or /video/*'),
@@ -25,28 +25,27 @@ export const RateLimitsConfig = z.strictObject({
     )
     .default({})
     .describe('Limits of each caller’s requests to an endpoint, by a path such as `/video/transcribe` or `/video/*`.')
-    .register(settings, { env: 'AANA_RATE_LIMITS_ENDPOINTS', isLive: true }),
+    .register(settings, { isLive: true }),
   users: z
     .record(z.string().min(1).max(255), RateLimit.nullable())
     .default({})
     .describe('Limits that replace `rate_limits.default` for one user, by `user_id`; null is no limit.')
-    .register(settings, { env: 'AANA_RATE_LIMITS_USERS', isLive: true }),
+    .register(settings, { isLive: true }),
   keys: z
     .record(z.string().min(1).max(255), RateLimit)
     .default({})
     .describe('Further limits of single API keys, by `key_id`. The limits of the user count too.')
-    .register(settings, { env: 'AANA_RATE_LIMITS_KEYS', isLive: true }),
+    .register(settings, { isLive: true }),
   documentation: RateLimit.nullable()
     .default({ capacity: 300, interval_seconds: 60 })
     .describe(
       'Limit of each address’s requests to `/openapi.json`, `/docs` and `/redoc`, which need no key; null is no limit.',
     )
-    .register(settings, { env: 'AANA_RATE_LIMITS_DOCUMENTATION', isLive: true }),
+    .register(settings, { isLive: true }),
   refused_keys: RateLimit.nullable()
     .default({ capacity: 100, interval_seconds: 60 })
     .describe(
       'Limit of unknown API keys from each address; null is no limit. Beyond it only keys that this host has ' +
         'already seen work from the address.',
-    )
-    .register(settings, { env: 'AANA_RATE_LIMITS_REFUSED_KEYS' }),
+    ),
 });

@@ -10,13 +10,13 @@ export const LISTEN_KEYS = {
     .nullable()
     .default(null)
     .describe('A Unix socket to listen on instead of `host` and `port`: `unix:/run/aana/http.sock`.')
-    .register(settings, { env: 'AANA_LISTEN', flag: '--listen <address>' }),
+    .register(settings, { flag: '--listen <address>' }),
   socket_mode: z
     .string()
     .regex(/^0?[0-7]{3}$/, 'must be an octal mode such as 0660')
     .default('0660')
     .describe('File mode of the socket in `listen`, which decides who may connect.')
-    .register(settings, { env: 'AANA_SOCKET_MODE', flag: '--socket-mode <mode>' }),
+    .register(settings, { flag: '--socket-mode <mode>' }),
 };
 
 export const TrustedProxies = z
@@ -26,7 +26,7 @@ export const TrustedProxies = z
     'Proxies whose `X-Forwarded-For`, `-Proto`, `-Host` and `-Prefix` the host believes: addresses, networks ' +
       '(`10.0.0.0/8`), `loopback`, or `unix` (every client of the socket in `listen`).',
   )
-  .register(settings, { env: 'AANA_TRUSTED_PROXIES', flag: '--trusted-proxy <address>' });
+  .register(settings, { flag: '--trusted-proxy <address>' });
 
 /** A name, a name with its subdomains (`.example.org`), or `*`; without a port. */
 const HOST_NAME = /^(\*|\.?[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*)$/i;
@@ -47,7 +47,7 @@ export const AllowedHosts = z
       'or `*` for all. Addresses, localhost and the name of the machine are always allowed. See ' +
       '[operating.md](operating.md#names-of-the-server).',
   )
-  .register(settings, { env: 'AANA_ALLOWED_HOSTS', flag: '--allowed-host <name>' });
+  .register(settings, { flag: '--allowed-host <name>' });
 
 /** Returns whether the text is an address, a network, "loopback" or "unix". */
 function isProxyName(text: string): boolean {

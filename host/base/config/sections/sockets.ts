@@ -20,25 +20,20 @@ export const SocketsConfig = z.strictObject({
         'keys, an address.',
     )
     .register(settings, { env: 'AANA_MAX_SOCKETS_PER_CALLER' }),
-  max_message_bytes: positiveBytes(MIB, 'Largest message of a client, in bytes (close code 1009).').register(settings, {
-    env: 'AANA_SOCKET_MAX_MESSAGE_BYTES',
-  }),
+  max_message_bytes: positiveBytes(MIB, 'Largest message of a client, in bytes (close code 1009).'),
   max_buffered_bytes: positiveBytes(
     MIB,
     'Bytes that may wait in each direction of a WebSocket, in addition to one message. Beyond it the host reads ' +
       'nothing more from the client, or computes nothing more for it.',
-  ).register(settings, { env: 'AANA_SOCKET_MAX_BUFFERED_BYTES' }),
+  ),
   ping_interval_s: seconds(
     20,
     'Time between two pings, in seconds. A client that has not answered one before the next is considered lost.',
-  ).register(settings, { env: 'AANA_SOCKET_PING_INTERVAL_S' }),
+  ),
   idle_timeout_s: seconds(
     120,
     'Time without a message after which a WebSocket is closed, in seconds (close code 1008). Answers to pings ' +
       'do not count.',
-  ).register(settings, { env: 'AANA_SOCKET_IDLE_TIMEOUT_S' }),
-  max_duration_s: seconds(10_800, 'Time after which a WebSocket is closed, in seconds (close code 1008).').register(
-    settings,
-    { env: 'AANA_SOCKET_MAX_DURATION_S' },
   ),
+  max_duration_s: seconds(10_800, 'Time after which a WebSocket is closed, in seconds (close code 1008).'),
 });

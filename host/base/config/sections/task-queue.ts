@@ -40,46 +40,29 @@ export const TaskQueueConfig = z.strictObject({
   enabled: z
     .boolean()
     .default(true)
-    .describe('Whether requests can be deferred with `?defer=true`. A deferred request becomes a task in the database.')
-    .register(settings, { env: 'TASK_QUEUE__ENABLED' }),
-  num_workers: z
-    .int()
-    .min(1)
-    .max(1000)
-    .default(4)
-    .describe('Most tasks that a host runs at the same time.')
-    .register(settings, { env: 'TASK_QUEUE__NUM_WORKERS' }),
+    .describe(
+      'Whether requests can be deferred with `?defer=true`. A deferred request becomes a task in the database.',
+    ),
+  num_workers: z.int().min(1).max(1000).default(4).describe('Most tasks that a host runs at the same time.'),
   execution_timeout: seconds(
     'Time limit of one attempt at a task, in seconds. An endpoint or a request can set another one.',
-  )
-    .default(600)
-    .register(settings, { env: 'TASK_QUEUE__EXECUTION_TIMEOUT' }),
+  ).default(600),
   heartbeat_timeout: z
     .number()
     .min(1)
     .max(86_400)
     .default(60)
-    .describe('Time without a heartbeat after which other hosts take over the tasks of a host, in seconds.')
-    .register(settings, { env: 'TASK_QUEUE__HEARTBEAT_TIMEOUT' }),
+    .describe('Time without a heartbeat after which other hosts take over the tasks of a host, in seconds.'),
   unserved_timeout: seconds(
     'Time for which a task waits for something that is away or full, such as a deployment, in seconds. Then it ' +
       'fails with the error that names it. Such attempts do not count for `max_retries`.',
-  )
-    .default(86_400)
-    .register(settings, { env: 'TASK_QUEUE__UNSERVED_TIMEOUT' }),
-  max_retries: z
-    .int()
-    .min(1)
-    .max(100)
-    .default(3)
-    .describe('Most attempts at a task, including the first.')
-    .register(settings, { env: 'TASK_QUEUE__MAX_RETRIES' }),
+  ).default(86_400),
+  max_retries: z.int().min(1).max(100).default(3).describe('Most attempts at a task, including the first.'),
   maximum_active_tasks_per_user: z
     .int()
     .min(1)
     .default(25)
-    .describe('Most tasks of one user that run at the same time, on all hosts together.')
-    .register(settings, { env: 'TASK_QUEUE__MAXIMUM_ACTIVE_TASKS_PER_USER' }),
+    .describe('Most tasks of one user that run at the same time, on all hosts together.'),
   reserved_workers: z
     .int()
     .min(0)
@@ -88,35 +71,27 @@ export const TaskQueueConfig = z.strictObject({
     .describe(
       'With API keys: workers of a host that a single user cannot occupy, so that other users need not wait for the ' +
         'end of long tasks. Each user can always use at least one worker.',
-    )
-    .register(settings, { env: 'TASK_QUEUE__RESERVED_WORKERS' }),
+    ),
   maximum_waiting_tasks_per_user: ceilings.maximum_waiting_tasks_per_user
     .default(1000)
-    .register(settings, { env: 'TASK_QUEUE__MAXIMUM_WAITING_TASKS_PER_USER', isLive: true }),
+    .register(settings, { isLive: true }),
   maximum_stored_bytes_per_user: ceilings.maximum_stored_bytes_per_user
     .default(20 * 2 ** 30)
-    .register(settings, { env: 'TASK_QUEUE__MAXIMUM_STORED_BYTES_PER_USER', isLive: true }),
-  maximum_watchers_per_user: ceilings.maximum_watchers_per_user
-    .default(100)
-    .register(settings, { env: 'TASK_QUEUE__MAXIMUM_WATCHERS_PER_USER', isLive: true }),
-  maximum_priority: ceilings.maximum_priority
-    .default(100)
-    .register(settings, { env: 'TASK_QUEUE__MAXIMUM_PRIORITY', isLive: true }),
-  maximum_execution_timeout: ceilings.maximum_execution_timeout
-    .default(7200)
-    .register(settings, { env: 'TASK_QUEUE__MAXIMUM_EXECUTION_TIMEOUT', isLive: true }),
+    .register(settings, { isLive: true }),
+  maximum_watchers_per_user: ceilings.maximum_watchers_per_user.default(100).register(settings, { isLive: true }),
+  maximum_priority: ceilings.maximum_priority.default(100).register(settings, { isLive: true }),
+  maximum_execution_timeout: ceilings.maximum_execution_timeout.default(7200).register(settings, { isLive: true }),
   users: z
     .record(z.string().min(1).max(255), z.strictObject(ceilings).partial())
     .default({})
     .describe(
       'Values that replace the five settings above for one user, by `user_id`: `{"ann": {"maximum_priority": 1000}}`.',
     )
-    .register(settings, { env: 'TASK_QUEUE__USERS', isLive: true }),
+    .register(settings, { isLive: true }),
   retention: z
     .number()
     .min(0)
     .max(31_536_000)
     .default(604_800)
-    .describe('Time for which the host keeps ended tasks, in seconds; 0 keeps them without limit.')
-    .register(settings, { env: 'TASK_QUEUE__RETENTION' }),
+    .describe('Time for which the host keeps ended tasks, in seconds; 0 keeps them without limit.'),
 });

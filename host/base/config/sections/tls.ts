@@ -12,14 +12,14 @@ export const TlsConfig = z
         'PEM file of the server’s certificate and its chain up to the authority. With it and `key` the server ' +
           'speaks HTTPS.',
       )
-      .register(settings, { env: 'AANA_TLS_CERT', flag: '--tls-cert <file>', isPath: true }),
+      .register(settings, { flag: '--tls-cert <file>', isPath: true }),
     key: z
       .string()
       .min(1)
       .nullable()
       .default(null)
       .describe('PEM file of the certificate’s private key, without a passphrase.')
-      .register(settings, { env: 'AANA_TLS_KEY', flag: '--tls-key <file>', isPath: true }),
+      .register(settings, { flag: '--tls-key <file>', isPath: true }),
     client_ca: z
       .string()
       .min(1)
@@ -28,12 +28,11 @@ export const TlsConfig = z
       .describe(
         'PEM file of the authorities of client certificates. With it only clients with such a certificate can connect.',
       )
-      .register(settings, { env: 'AANA_TLS_CLIENT_CA', flag: '--tls-client-ca <file>', isPath: true }),
+      .register(settings, { flag: '--tls-client-ca <file>', isPath: true }),
     min_version: z
       .enum(['TLSv1.2', 'TLSv1.3'])
       .default('TLSv1.2')
-      .describe('Oldest version of TLS that the server accepts.')
-      .register(settings, { env: 'AANA_TLS_MIN_VERSION' }),
+      .describe('Oldest version of TLS that the server accepts.'),
     hsts_max_age_s: z
       .int()
       .min(0)
@@ -42,8 +41,7 @@ export const TlsConfig = z
       .describe(
         'Time for which browsers must use only HTTPS for this host (`strict-transport-security`), in seconds; 0 ' +
           'omits the header.',
-      )
-      .register(settings, { env: 'AANA_TLS_HSTS_MAX_AGE_S' }),
+      ),
   })
   .refine(({ cert, key }) => (cert === null) === (key === null), '`cert` and `key` must be set together')
   .refine(({ cert, client_ca: ca }) => cert !== null || ca === null, '`client_ca` needs `cert` and `key`');

@@ -30,16 +30,10 @@ const some = z.strictObject(limits).partial();
 
 /** Limits of the callers. A caller is a user or, without API keys, an address. */
 export const UserLimitsConfig = z.strictObject({
-  max_output_tokens: limits.max_output_tokens
-    .default(null)
-    .register(settings, { env: 'AANA_USER_MAX_OUTPUT_TOKENS', isLive: true }),
-  tokens_per_minute: limits.tokens_per_minute
-    .default(null)
-    .register(settings, { env: 'AANA_USER_TOKENS_PER_MINUTE', isLive: true }),
-  tokens_per_month: limits.tokens_per_month
-    .default(null)
-    .register(settings, { env: 'AANA_USER_TOKENS_PER_MONTH', isLive: true }),
-  max_requests: limits.max_requests.default(null).register(settings, { env: 'AANA_USER_MAX_REQUESTS', isLive: true }),
+  max_output_tokens: limits.max_output_tokens.default(null).register(settings, { isLive: true }),
+  tokens_per_minute: limits.tokens_per_minute.default(null).register(settings, { isLive: true }),
+  tokens_per_month: limits.tokens_per_month.default(null).register(settings, { isLive: true }),
+  max_requests: limits.max_requests.default(null).register(settings, { isLive: true }),
   users: z
     .record(z.string().min(1).max(255), some)
     .default({})

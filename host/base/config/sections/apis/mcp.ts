@@ -9,13 +9,9 @@ export const McpConfig = z.strictObject({
     .default(false)
     .describe('Whether `/mcp` is served. See [mcp.md](mcp.md).')
     .register(settings, { env: 'AANA_MCP' }),
-  endpoints: z
-    .array(z.string().min(1))
-    .default(['*'])
-    .describe('Names of the endpoints that are tools; `*` is all.')
-    .register(settings, { env: 'AANA_MCP_ENDPOINTS' }),
+  endpoints: z.array(z.string().min(1)).default(['*']).describe('Names of the endpoints that are tools; `*` is all.'),
   max_result_bytes: positiveBytes(
     4 * MIB,
     'Largest result of a tool, in bytes. For an endpoint that streams, this is the limit of all its values together.',
-  ).register(settings, { env: 'AANA_MCP_MAX_RESULT_BYTES' }),
+  ),
 });

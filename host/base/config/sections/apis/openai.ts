@@ -18,8 +18,7 @@ export const OpenAiConfig = z.strictObject({
     .describe(
       'Whether a parameter that has no effect here is refused. Otherwise the header ' +
         '`x-aana-ignored-parameters` names it.',
-    )
-    .register(settings, { env: 'AANA_OPENAI_STRICT' }),
+    ),
   hosted_tools: z
     .enum(['refuse', 'drop'])
     .default('refuse')
@@ -27,24 +26,21 @@ export const OpenAiConfig = z.strictObject({
       'What happens to a request of `/v1/responses` or `/v1/messages` with tools that only the servers of others ' +
         'run, such as `web_search`: it is refused, or the model does not see them and the header ' +
         '`x-aana-ignored-parameters` names them. With `strict` it is refused.',
-    )
-    .register(settings, { env: 'AANA_OPENAI_HOSTED_TOOLS' }),
+    ),
   active_subscription_required: z
     .boolean()
     .default(false)
     .describe(
       'Whether requests below `/v1` and at `/chat/completions` that compute or store something need an API key ' +
         'whose subscription is active. Others are refused with 429 and `insufficient_quota`.',
-    )
-    .register(settings, { env: 'AANA_OPENAI_ACTIVE_SUBSCRIPTION_REQUIRED' }),
+    ),
   aliases: z
     .record(z.string().min(1).max(255), z.string().min(1).max(255))
     .default({})
     .describe(
       'Further names of models, such as `{"gpt-4o-mini": "llm_deployment"}`. Each stands for a deployment, the id ' +
         'of a model, or one of these with `:adapter`.',
-    )
-    .register(settings, { env: 'AANA_OPENAI_ALIASES' }),
+    ),
   audio_input: z
     .strictObject({
       deployment: z
@@ -55,13 +51,12 @@ export const OpenAiConfig = z.strictObject({
         .describe(
           'Deployment of speech to text that transcribes audio in dialogs of `/v1/chat/completions` and ' +
             '`/v1/responses`. Without it such audio is refused.',
-        )
-        .register(settings, { env: 'AANA_OPENAI_AUDIO_INPUT_DEPLOYMENT' }),
+        ),
       max_bytes: positiveBytes(
         25 * MIB,
         'Most bytes of audio in one dialog. Requests of these routes may be larger than `limits.max_json_bytes` by ' +
           'the base64 of it.',
-      ).register(settings, { env: 'AANA_OPENAI_AUDIO_INPUT_MAX_BYTES' }),
+      ),
     })
     .prefault({})
     .describe('Audio in dialogs.'),
@@ -72,21 +67,19 @@ export const OpenAiConfig = z.strictObject({
         .min(0)
         .max(64)
         .default(16)
-        .describe('Most images in one dialog of `/v1/chat/completions`, `/v1/responses` and `/v1/messages`.')
-        .register(settings, { env: 'AANA_OPENAI_IMAGE_INPUT_MAX_IMAGES' }),
+        .describe('Most images in one dialog of `/v1/chat/completions`, `/v1/responses` and `/v1/messages`.'),
       max_bytes: positiveBytes(
         20 * MIB,
         'Most bytes of one image file that is fetched, and of all image files inside of one request. Requests to ' +
           'models that take images may be larger than `limits.max_json_bytes` by the base64 of them.',
-      ).register(settings, { env: 'AANA_OPENAI_IMAGE_INPUT_MAX_BYTES' }),
+      ),
       fetch: z
         .boolean()
         .default(true)
         .describe(
           'Whether images are fetched from their addresses. Private addresses are refused unless ' +
             '`media.allow_private_urls` is set.',
-        )
-        .register(settings, { env: 'AANA_OPENAI_IMAGE_INPUT_FETCH' }),
+        ),
     })
     .prefault({})
     .describe('Images in dialogs, for models that take them.'),
@@ -98,8 +91,7 @@ export const OpenAiConfig = z.strictObject({
         .describe(
           'Whether responses are stored, unless a request has `"store": false`. Otherwise a request that asks for ' +
             'it is refused.',
-        )
-        .register(settings, { env: 'AANA_OPENAI_RESPONSES_STORE' }),
+        ),
       retention: z
         .number()
         .min(0)
@@ -108,8 +100,7 @@ export const OpenAiConfig = z.strictObject({
         .describe(
           'Time for which the host keeps a response after it was stored or continued, in seconds; 0 keeps it ' +
             'without limit.',
-        )
-        .register(settings, { env: 'AANA_OPENAI_RESPONSES_RETENTION' }),
+        ),
       maximum_stored_bytes_per_user: z
         .int()
         .min(0)
@@ -117,8 +108,7 @@ export const OpenAiConfig = z.strictObject({
         .describe(
           'Most bytes of responses and their inputs that one user keeps. Those that were not used for longest are ' +
             'removed. 0 is no limit. Without API keys, all callers are one user.',
-        )
-        .register(settings, { env: 'AANA_OPENAI_RESPONSES_MAXIMUM_STORED_BYTES_PER_USER' }),
+        ),
       created_after: z
         .number()
         .min(0)
@@ -128,8 +118,7 @@ export const OpenAiConfig = z.strictObject({
           'Time of silence after which a stream begins with `response.created`, so that a client knows the response ' +
             'while it waits in a queue, in seconds. 0 sends it at once. Until then an error has its own status; ' +
             'after it, it is the event `response.failed`.',
-        )
-        .register(settings, { env: 'AANA_OPENAI_RESPONSES_CREATED_AFTER' }),
+        ),
       concurrent_background_responses: z
         .int()
         .min(1)
@@ -138,8 +127,7 @@ export const OpenAiConfig = z.strictObject({
         .describe(
           'Most responses with `"background": true` that a host makes at the same time. They are tasks, so they ' +
             'need the task queue.',
-        )
-        .register(settings, { env: 'AANA_OPENAI_RESPONSES_CONCURRENT_BACKGROUND_RESPONSES' }),
+        ),
     })
     .prefault({})
     .describe('The stored responses of `/v1/responses`.'),
@@ -153,8 +141,7 @@ export const OpenAiConfig = z.strictObject({
         .describe(
           'Time for which the host keeps a file that was uploaded without `expires_after`, in seconds; 0 keeps it ' +
             'without limit.',
-        )
-        .register(settings, { env: 'AANA_OPENAI_FILES_RETENTION' }),
+        ),
       maximum_stored_bytes_per_user: z
         .int()
         .min(0)
@@ -162,8 +149,7 @@ export const OpenAiConfig = z.strictObject({
         .describe(
           'Most bytes of files that one user keeps; more are refused (status 413). 0 is no limit. Without API keys, ' +
             'all callers are one user.',
-        )
-        .register(settings, { env: 'AANA_OPENAI_FILES_MAXIMUM_STORED_BYTES_PER_USER' }),
+        ),
     })
     .prefault({})
     .describe('The stored files of `/v1/files`.'),
@@ -174,8 +160,7 @@ export const OpenAiConfig = z.strictObject({
         .min(1)
         .max(100)
         .default(2)
-        .describe('Most batches that a host runs at the same time.')
-        .register(settings, { env: 'AANA_OPENAI_BATCHES_CONCURRENT_BATCHES' }),
+        .describe('Most batches that a host runs at the same time.'),
       concurrent_requests: z
         .int()
         .min(1)
@@ -183,15 +168,8 @@ export const OpenAiConfig = z.strictObject({
         .default(4)
         .describe(
           'Most requests of one batch that run at the same time. They go after other requests of the same user.',
-        )
-        .register(settings, { env: 'AANA_OPENAI_BATCHES_CONCURRENT_REQUESTS' }),
-      maximum_requests: z
-        .int()
-        .min(1)
-        .max(1_000_000)
-        .default(50_000)
-        .describe('Most requests of one batch.')
-        .register(settings, { env: 'AANA_OPENAI_BATCHES_MAXIMUM_REQUESTS' }),
+        ),
+      maximum_requests: z.int().min(1).max(1_000_000).default(50_000).describe('Most requests of one batch.'),
       retention: z
         .number()
         .min(0)
@@ -201,8 +179,7 @@ export const OpenAiConfig = z.strictObject({
         .describe(
           'Time for which the host keeps a batch after it was created, in seconds: at least two days; 0 keeps it ' +
             'without limit.',
-        )
-        .register(settings, { env: 'AANA_OPENAI_BATCHES_RETENTION' }),
+        ),
     })
     .prefault({})
     .describe('The batches of `/v1/batches` and `/v1/messages/batches`. They are tasks, so they need the task queue.'),

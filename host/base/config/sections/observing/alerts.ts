@@ -8,17 +8,9 @@ export const AlertsConfig = z.strictObject({
     .default(true)
     .describe('Whether the host watches the rules of alerts. See [operating.md](operating.md#alerts).')
     .register(settings, { env: 'AANA_ALERTS' }),
-  interval_s: z
-    .number()
-    .min(0.1)
-    .max(3600)
-    .default(5)
-    .describe('Time between two looks at the rules, in seconds.')
-    .register(settings, { env: 'AANA_ALERTS_INTERVAL_S' }),
-  rules: RulesInput.default({})
-    .describe(
-      'Changes of the default rules, and further rules, by name: `{ "disk": { "threshold": 0.8 }, "queue": { ' +
-        '"enabled": false } }`. See [operating.md](operating.md#alerts).',
-    )
-    .register(settings, { env: 'AANA_ALERTS_RULES' }),
+  interval_s: z.number().min(0.1).max(3600).default(5).describe('Time between two looks at the rules, in seconds.'),
+  rules: RulesInput.default({}).describe(
+    'Changes of the default rules, and further rules, by name: `{ "disk": { "threshold": 0.8 }, "queue": { ' +
+      '"enabled": false } }`. See [operating.md](operating.md#alerts).',
+  ),
 });

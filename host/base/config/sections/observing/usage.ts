@@ -12,15 +12,8 @@ const UsageFile = z.strictObject({
     .int()
     .min(4096)
     .default(100 * MIB)
-    .describe('Size after which the file is renamed to `<path>.1`, and `.1` to `.2`.')
-    .register(settings, { env: 'AANA_USAGE_FILE_MAX_BYTES' }),
-  max_files: z
-    .int()
-    .min(1)
-    .max(10_000)
-    .default(10)
-    .describe('Most renamed files that are kept.')
-    .register(settings, { env: 'AANA_USAGE_FILE_MAX_FILES' }),
+    .describe('Size after which the file is renamed to `<path>.1`, and `.1` to `.2`.'),
+  max_files: z.int().min(1).max(10_000).default(10).describe('Most renamed files that are kept.'),
 });
 
 const UsageHttp = z.strictObject({
@@ -28,44 +21,28 @@ const UsageHttp = z.strictObject({
     .url({ protocol: /^https?$/, error: 'must be an address such as https://billing.example.org/api/v1/events' })
     .nullable()
     .default(null)
-    .describe('URL to which records of usage are posted as a batch of CloudEvents. They wait in the database.')
-    .register(settings, { env: 'AANA_USAGE_URL' }),
+    .describe('URL to which records of usage are posted as a batch of CloudEvents. They wait in the database.'),
   headers: z
     .array(z.string().regex(/^[\w!#$%&'*+.^`|~-]+\s*=[\t\x20-\x7e]*$/, 'must be name=value'))
     .default([])
-    .describe('Headers of these requests, such as `authorization=Bearer%20…`, with percent-encoded values.')
-    .register(settings, { env: 'AANA_USAGE_HEADERS' }),
-  batch_size: z
-    .int()
-    .min(1)
-    .max(1000)
-    .default(100)
-    .describe('Most records of one request.')
-    .register(settings, { env: 'AANA_USAGE_BATCH_SIZE' }),
+    .describe('Headers of these requests, such as `authorization=Bearer%20…`, with percent-encoded values.'),
+  batch_size: z.int().min(1).max(1000).default(100).describe('Most records of one request.'),
   interval_s: z
     .number()
     .min(0.05)
     .max(3600)
     .default(5)
-    .describe('Time between two looks at waiting records, in seconds.')
-    .register(settings, { env: 'AANA_USAGE_INTERVAL_S' }),
-  timeout_s: z
-    .number()
-    .positive()
-    .max(300)
-    .default(10)
-    .describe('Time limit of one request, in seconds.')
-    .register(settings, { env: 'AANA_USAGE_TIMEOUT_S' }),
+    .describe('Time between two looks at waiting records, in seconds.'),
+  timeout_s: z.number().positive().max(300).default(10).describe('Time limit of one request, in seconds.'),
   max_waiting: z
     .int()
     .min(1)
     .max(100_000_000)
     .default(1_000_000)
-    .describe('Most records that wait in the database. Newer ones are dropped and counted.')
-    .register(settings, { env: 'AANA_USAGE_MAX_WAITING' }),
+    .describe('Most records that wait in the database. Newer ones are dropped and counted.'),
 });
 
 export const UsageConfig = z.strictObject({
   file: UsageFile.prefault({}).describe('Records in a file.'),
-  http: UsageHttp.prefault({}).describe('Records for another server.'),
+  http: UsageHttp.prefault({}).describe('Records for another server.').register(settings, { prefix: 'AANA_USAGE_' }),
 });
