@@ -1,7 +1,7 @@
 export { base64Bytes } from './base64.ts';
 export type { BatchFormat, Told } from './batches/batch-format.ts';
 export { type BatchLine, readLine } from './batches/batch-line.ts';
-export { ABANDONED, type BatchFacts, requireBatch } from './batches/batch-object.ts';
+export { ABANDONED, type ListedBatch, requireBatch } from './batches/batch-object.ts';
 export { batchOperation } from './batches/batch-operations.ts';
 export { batchWork } from './batches/batch-work.ts';
 export { type ApiBatches, Batches } from './batches/batches.ts';

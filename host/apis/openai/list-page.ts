@@ -13,21 +13,22 @@ export const afterId = (item: string) =>
   z.string().max(256).optional().describe(`The id of the last ${item} of the page before.`);
 
 /** A page of a list, as in OpenAI's API. */
-export interface ListPage<Item> {
-  readonly object: 'list';
-  readonly data: Item[];
-  readonly first_id: string | null;
-  readonly last_id: string | null;
-  readonly has_more: boolean;
-}
+export const listOf = <Item extends z.ZodType>(item: Item) =>
+  z.object({
+    object: z.literal('list'),
+    data: z.array(item),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  });
 
 /**
  * Returns the page of a list that was read with one item more than `limit`, so that it is known whether more follow.
  */
-export function listPage<Item extends { readonly id: string }>(read: readonly Item[], limit: number): ListPage<Item> {
+export function listPage<Item extends { readonly id: string }>(read: readonly Item[], limit: number) {
   const data = read.slice(0, limit);
   return {
-    object: 'list',
+    object: 'list' as const,
     data,
     first_id: data[0]?.id ?? null,
     last_id: data.at(-1)?.id ?? null,

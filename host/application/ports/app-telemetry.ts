@@ -12,7 +12,6 @@ import {
   metricsText,
   type RequestTotals,
   requestTotals,
-  type RouteWork,
   routeWork,
 } from '../../base/telemetry/index.ts';
 import { observeApplication, watchLoad } from '../metrics/observe-application.ts';
@@ -81,7 +80,7 @@ export class AppTelemetry {
   }
 
   /** Returns the requests of every route since the start. Undefined without metrics. */
-  readonly routeWork = (): RouteWork[] | undefined => this.#metrics && routeWork(this.#metrics);
+  readonly routeWork = (): ReturnType<typeof routeWork> | undefined => this.#metrics && routeWork(this.#metrics);
 
   /** Returns how many attempts to deliver webhooks this host has made; 0 without metrics. */
   readonly deliveryAttempts = (): number => this.#recorded('aana.webhook.attempt.duration');

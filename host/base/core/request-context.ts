@@ -53,16 +53,10 @@ export interface ForCallers<T> {
  * The facts in the form in which a process sends them to another one. The deadline is the time that is left, because
  * clocks of machines differ.
  */
-export interface WireContext {
-  readonly requestId?: string;
+export interface WireContext extends Omit<RequestContext, 'userId' | 'deadlineAt' | 'meter'> {
   readonly userId?: string;
-  readonly client?: string;
-  readonly priority?: number;
-  readonly weight?: number;
-  readonly maxOutputTokens?: number;
   /** Milliseconds; 0 when the deadline has passed. */
   readonly remainingMs?: number;
-  readonly traceparent?: string;
 }
 
 /**

@@ -1,6 +1,6 @@
-export { LoadHistory } from './load/load-history.ts';
+export { LoadHistory, LoadSample } from './load/load-history.ts';
 export { type RequestTotals, requestTotals } from './load/work-totals.ts';
-export { type RouteWork, routeWork } from './load/route-work.ts';
+export { RouteWork, routeWork } from './load/route-work.ts';
 export { type MetricDescription, Metrics } from './metrics.ts';
 export type { NumberPoint } from './metric-data.ts';
 export { observeProcess } from './process-metrics.ts';

@@ -21,6 +21,7 @@ export {
   type DeployOptions,
   type UpdateOptions,
 } from './manager/deployment-manager.ts';
+export { DeviceReport } from './placement/device-plan.ts';
 export { changedOptions, kindOfChange } from './manager/kind-of-change.ts';
 export { defaultCpus } from './placement/cpu-plan.ts';
 export { DeploymentOptions, type DeploymentOptionsInput } from './class/deployment-options.ts';

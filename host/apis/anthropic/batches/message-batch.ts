@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { fail } from '../../../base/core/errors.ts';
-import { type BatchFacts, invalidValue, type RequestFields } from '../../openai/index.ts';
+import { invalidValue, type ListedBatch, type RequestFields } from '../../openai/index.ts';
 import { anyObject, MAX_NAME } from '../../../base/schemas/index.ts';
 import { Message } from '../messages/message.ts';
 import { pageOf } from '../pages.ts';
@@ -96,7 +96,7 @@ export const MessageBatchResult = z.object({
 });
 
 /** Returns a batch in the form of Anthropic's API. */
-export function messageBatch(batch: BatchFacts, resultsUrl: string): MessageBatch {
+export function messageBatch(batch: ListedBatch, resultsUrl: string): MessageBatch {
   const endedAt = endOf(batch);
   const isEnded = hasEnded(batch);
   return {
@@ -114,18 +114,18 @@ export function messageBatch(batch: BatchFacts, resultsUrl: string): MessageBatc
 }
 
 /** Throws `BatchNotEnded`. */
-export function requireEnd(batch: BatchFacts): void {
+export function requireEnd(batch: ListedBatch): void {
   if (!hasEnded(batch)) throw fail('BatchNotEnded', `the batch ${batch.id} has not ended; wait for it or cancel it`);
 }
 
-const hasEnded = (batch: BatchFacts): boolean => batch.isAbandoned || endOf(batch) !== null;
+const hasEnded = (batch: ListedBatch): boolean => batch.isAbandoned || endOf(batch) !== null;
 
-const endOf = (batch: BatchFacts): number | null =>
+const endOf = (batch: ListedBatch): number | null =>
   batch.completed_at ?? batch.cancelled_at ?? batch.expired_at ?? batch.failed_at;
 
 const NO_COUNTS = { processing: 0, succeeded: 0, errored: 0, canceled: 0, expired: 0 };
 
-function countsOf(batch: BatchFacts): typeof NO_COUNTS {
+function countsOf(batch: ListedBatch): typeof NO_COUNTS {
   const { isAbandoned, status, total, completed: succeeded, failed: errored } = batch;
   if (isAbandoned) return { ...NO_COUNTS, errored: total };
   const open = total - succeeded - errored;

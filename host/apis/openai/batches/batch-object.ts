@@ -1,5 +1,9 @@
 import * as z from 'zod';
 import { fail } from '../../../base/core/errors.ts';
+import type { ListedBatch } from '../../../data/storage/index.ts';
+import { listOf } from '../list-page.ts';
+
+export type { ListedBatch };
 
 const STATUSES = [
   'validating',
@@ -11,39 +15,6 @@ const STATUSES = [
   'cancelling',
   'cancelled',
 ] as const;
-
-/** Times are milliseconds since 1970, and null for what has not happened. */
-type Times = Readonly<
-  Record<
-    'in_progress_at' | 'finalizing_at' | 'completed_at' | 'failed_at' | 'expired_at' | 'cancelling_at' | 'cancelled_at',
-    number | null
-  >
->;
-
-/** A batch as it is stored. */
-export interface BatchFacts extends Times {
-  readonly id: string;
-  readonly endpoint: string;
-  readonly model: string | null;
-  readonly input_file_id: string;
-  /** JSON, like `errors`. */
-  readonly metadata: string | null;
-  readonly errors: string | null;
-  readonly status: (typeof STATUSES)[number];
-  /** Whether the host has given the batch up. */
-  readonly isAbandoned: boolean;
-  readonly created_at: number;
-  readonly expires_at: number;
-  readonly total: number;
-  readonly completed: number;
-  readonly failed: number;
-  readonly input_tokens: number;
-  readonly cached_tokens: number;
-  readonly output_tokens: number;
-  readonly reasoning_tokens: number;
-  readonly output_file_id: string | null;
-  readonly error_file_id: string | null;
-}
 
 /** What is wrong with the input of a batch. */
 export const BatchError = z.object({
@@ -89,13 +60,7 @@ export const Batch = z.object({
 });
 
 /** A page of batches. */
-export const BatchList = z.object({
-  object: z.literal('list'),
-  data: z.array(Batch),
-  first_id: z.string().nullable(),
-  last_id: z.string().nullable(),
-  has_more: z.boolean(),
-});
+export const BatchList = listOf(Batch);
 
 /** The error of a batch whose task ended before it did. */
 export const ABANDONED: BatchError = {
@@ -106,7 +71,7 @@ export const ABANDONED: BatchError = {
 };
 
 /** Returns a batch in the form of OpenAI's API. */
-export function batchObject(batch: BatchFacts): z.output<typeof Batch> {
+export function batchObject(batch: ListedBatch): z.output<typeof Batch> {
   const errors = batch.isAbandoned
     ? [ABANDONED]
     : batch.errors === null
@@ -146,9 +111,9 @@ const TIMES = [
   'expired_at',
   'cancelling_at',
   'cancelled_at',
-] as const satisfies readonly (keyof Times)[];
+] as const satisfies readonly (keyof ListedBatch)[];
 
-function timesOf(batch: Times): Partial<Record<keyof Times, number>> {
+function timesOf(batch: ListedBatch): Partial<Record<(typeof TIMES)[number], number>> {
   return Object.fromEntries(
     TIMES.flatMap((name) => {
       const time = batch[name];

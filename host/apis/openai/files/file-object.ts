@@ -1,16 +1,10 @@
 import * as z from 'zod';
 import { fail } from '../../../base/core/errors.ts';
+import type { FileRecord } from '../../../data/files/index.ts';
 import { invalidValue } from '../fields.ts';
+import { listOf } from '../list-page.ts';
 
-/** A stored file. Times are milliseconds since 1970; null is never. */
-export interface FileFacts {
-  readonly id: string;
-  readonly purpose: string;
-  readonly filename: string;
-  readonly bytes: number;
-  readonly created_at: number;
-  readonly expires_at: number | null;
-}
+export type FileFacts = Omit<FileRecord, 'sha256'>;
 
 /** A file as an answer. */
 export const FileObject = z.object({
@@ -25,13 +19,7 @@ export const FileObject = z.object({
 });
 
 /** A page of files. */
-export const FileList = z.object({
-  object: z.literal('list'),
-  data: z.array(FileObject),
-  first_id: z.string().nullable(),
-  last_id: z.string().nullable(),
-  has_more: z.boolean(),
-});
+export const FileList = listOf(FileObject);
 
 /** The answer to the removal of a file. */
 export const DeletedFile = z.object({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) });

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { GenerationDetails } from '../../../base/schemas/index.ts';
 import { invalidValue, unsupported } from '../fields.ts';
+import { listOf } from '../list-page.ts';
 import { newHead, usageOf } from '../text/values.ts';
 import { Item, OutputItem } from './items.ts';
 import { isOwnTool, type ResponseRequest, ResponseTool, TextFormat, ToolChoice } from './response-fields.ts';
@@ -64,13 +65,7 @@ export const DeletedResponse = z.object({
 });
 
 /** The answer of `GET /v1/responses/{response_id}/input_items`. */
-export const ItemList = z.object({
-  object: z.literal('list'),
-  data: z.array(Item),
-  first_id: z.string().nullable(),
-  last_id: z.string().nullable(),
-  has_more: z.boolean(),
-});
+export const ItemList = listOf(Item);
 
 /** The answer of `POST /v1/responses/input_tokens`. */
 export const InputTokens = z.object({ object: z.literal('response.input_tokens'), input_tokens: z.int() });

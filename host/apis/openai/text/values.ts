@@ -1,14 +1,10 @@
+import type * as z from 'zod';
 import { newId } from '../../../base/core/ids.ts';
 import type { GenerationDetails } from '../../../base/schemas/index.ts';
+import type { Usage } from './answer-values.ts';
 
 /** How many tokens a request took. */
-export interface OpenAiUsage {
-  readonly prompt_tokens: number;
-  readonly completion_tokens: number;
-  readonly total_tokens: number;
-  readonly prompt_tokens_details: { readonly cached_tokens: number };
-  readonly completion_tokens_details?: { readonly reasoning_tokens: number };
-}
+export type OpenAiUsage = z.output<typeof Usage>;
 
 export function usageOf({ usage }: Pick<GenerationDetails, 'usage'>): OpenAiUsage {
   const { prompt_tokens: prompt, completion_tokens: completion, cached_tokens: cached, reasoning_tokens } = usage;

@@ -1,18 +1,9 @@
 import * as z from 'zod';
 import { fail } from '../../../base/core/errors.ts';
+import type { Upload } from '../../../data/files/index.ts';
 import { type FileFacts, FileObject, fileObject } from '../files/file-object.ts';
 
-/** An upload. Times are milliseconds since 1970. */
-export interface UploadFacts {
-  readonly id: string;
-  readonly purpose: string;
-  readonly filename: string;
-  readonly bytes: number;
-  readonly status: z.output<typeof UploadObject>['status'];
-  readonly created_at: number;
-  readonly expires_at: number;
-  readonly file: FileFacts | undefined;
-}
+type UploadFacts = Omit<Upload, 'file_id' | 'file_expires_after' | 'file'> & { readonly file: FileFacts | undefined };
 
 /** An upload as an answer. */
 export const UploadObject = z.object({

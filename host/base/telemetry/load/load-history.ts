@@ -1,27 +1,24 @@
 import { cpus } from 'node:os';
+import * as z from 'zod';
 import type { Metrics } from '../metrics.ts';
 import { quantile } from './quantile.ts';
 import { totalOf, type WorkTotals, workTotals } from './work-totals.ts';
 
-/** The load of a host and its machine in the time before one moment. */
-export interface LoadSample {
-  /** ISO 8601, UTC. */
-  readonly time: string;
-  readonly requests_per_s: number;
-  /** Of these, requests that were answered with a status of 500 or above. */
-  readonly failed_per_s: number;
-  /** Durations of the requests in seconds; null without requests. */
-  readonly latency_p50_s: number | null;
-  readonly latency_p95_s: number | null;
-  /** Tokens of answers of language models. A mean of some samples, because engines report every few seconds. */
-  readonly tokens_per_s: number;
-  /** Cores of the machine that were busy, with all its programs. */
-  readonly busy_cores: number;
-  readonly cores: number;
-  /** Main memory in bytes that programs use, and that there is. */
-  readonly memory_used_bytes: number;
-  readonly memory_limit_bytes: number;
-}
+export const LoadSample = z
+  .object({
+    time: z.string().meta({ format: 'date-time' }),
+    requests_per_s: z.number().min(0),
+    failed_per_s: z.number().min(0).describe('Requests that were answered with a status of 500 or above.'),
+    latency_p50_s: z.number().nullable().describe('Null without requests.'),
+    latency_p95_s: z.number().nullable(),
+    tokens_per_s: z.number().min(0).describe('Tokens of answers of language models, a mean of some seconds.'), // because engines report every few seconds
+    busy_cores: z.number().min(0).describe('Cores of the machine that were busy, with all its programs.'),
+    cores: z.int(),
+    memory_used_bytes: z.int().min(0).describe('Main memory that programs use.'),
+    memory_limit_bytes: z.int().min(0),
+  })
+  .describe('The load of the host and its machine since the sample before.');
+type LoadSample = Readonly<z.output<typeof LoadSample>>;
 
 export interface LoadHistoryOptions {
   readonly metrics: Pick<Metrics, 'read'>;

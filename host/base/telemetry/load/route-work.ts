@@ -1,25 +1,21 @@
+import * as z from 'zod';
 import type { Metrics } from '../metrics.ts';
 import { quantile } from './quantile.ts';
 import { addEach, REQUESTS, requestsOf, totalOf } from './work-totals.ts';
 
-/** The requests of one route since the start. */
-export interface RouteWork {
-  /** The path of an endpoint, or a template such as `/tasks/:task_id`. */
-  readonly route: string;
-  readonly requests: number;
-  /**
-   * Of these, requests that were answered with a status of 400 to 498, and of 500 or above. A client that left (499) is
-   * neither refused nor failed.
-   */
-  readonly refused: number;
-  readonly failed: number;
-  /** Durations in seconds; null without requests. */
-  readonly latency_p50_s: number | null;
-  readonly latency_p95_s: number | null;
-}
+/** The requests of one route since the start of the host. */
+export const RouteWork = z.object({
+  requests: z.int(),
+  refused: z
+    .int()
+    .describe('Requests that were answered with a status of 400 to 498. A client that left (499) is not counted.'),
+  failed: z.int().describe('Requests that were answered with a status of 500 or above.'),
+  latency_p50_s: z.number().nullable().describe('Null without requests.'),
+  latency_p95_s: z.number().nullable(),
+});
 
 /** Returns the work of every route that had a request. */
-export function routeWork(metrics: Pick<Metrics, 'read'>): RouteWork[] {
+export function routeWork(metrics: Pick<Metrics, 'read'>): (z.output<typeof RouteWork> & { readonly route: string })[] {
   const points = requestsOf(metrics.read(new Set([REQUESTS])));
   const routes = new Set(points.flatMap(({ attributes }) => attributes['http.route'] ?? []));
   return [...routes].map((route) => {

@@ -1,3 +1,5 @@
+import * as z from 'zod';
+
 /** Limits for guest code. */
 export interface PluginLimits {
   /** Maximum bytes of one instance, in all memories and tables together. */
@@ -47,19 +49,24 @@ export const defaultLimits: PluginLimits = {
   maxQueued: 256,
 };
 
+const whole = z.int().min(1);
+
 /** Limits in the form of `plugin.json` and `plugin_grants`. Absent limits have the host's value. */
-export interface LimitsByName {
-  readonly memory_bytes?: number | undefined;
-  readonly total_memory_bytes?: number | undefined;
-  readonly cpu_ms?: number | undefined;
-  readonly cpu_slice_ms?: number | undefined;
-  readonly timeout_s?: number | undefined;
-  readonly output_bytes?: number | undefined;
-  readonly host_calls?: number | undefined;
-  readonly handles?: number | undefined;
-  readonly concurrency?: number | undefined;
-  readonly queue?: number | undefined;
-}
+export const LimitsByName = z
+  .strictObject({
+    memory_bytes: whole.min(65_536),
+    total_memory_bytes: whole.min(65_536),
+    cpu_ms: whole,
+    cpu_slice_ms: whole,
+    timeout_s: z.number().positive(),
+    output_bytes: whole,
+    host_calls: whole,
+    handles: whole,
+    concurrency: whole,
+    queue: whole.min(0),
+  })
+  .partial();
+export type LimitsByName = Readonly<z.output<typeof LimitsByName>>;
 
 /** All limits by name. */
 export type NamedLimits = { readonly [K in keyof LimitsByName]-?: number };

@@ -10,7 +10,7 @@ import {
   commonInterfaces,
 } from '../capabilities/catalogue.ts';
 import { hostPattern } from '../capabilities/hosts.ts';
-import type { LimitsByName } from '../rights/limits.ts';
+import { LimitsByName } from '../rights/limits.ts';
 
 const inside = z
   .string()
@@ -18,8 +18,6 @@ const inside = z
     (path) => !isAbsolute(path) && !relative('.', path).startsWith('..'),
     'must be a path inside the plugin folder',
   );
-
-const whole = z.int().min(1);
 
 const EndpointOptions = z.strictObject({
   defer: z.enum(DEFER_OPTIONS).optional(),
@@ -57,21 +55,7 @@ const Manifest = z.strictObject({
     )
     .default([]),
   endpoints: z.record(z.string().min(1), EndpointOptions).default({}),
-  limits: z
-    .strictObject({
-      memory_bytes: whole.min(65_536),
-      total_memory_bytes: whole.min(65_536),
-      cpu_ms: whole,
-      cpu_slice_ms: whole,
-      timeout_s: z.number().positive(),
-      output_bytes: whole,
-      host_calls: whole,
-      handles: whole,
-      concurrency: whole,
-      queue: whole.min(0),
-    })
-    .partial()
-    .default({}),
+  limits: LimitsByName.default({}),
 });
 const CheckedManifest = Manifest.refine(
   ({ deployments, capabilities }) =>
@@ -97,30 +81,19 @@ const CheckedManifest = Manifest.refine(
     }
   });
 
-/** The `plugin.json` of a plugin, with absolute paths. */
-export interface PluginManifest {
-  /** The folder of the plugin. */
-  readonly dir: string;
-  readonly name: string;
-  readonly version: string;
-  readonly description: string | undefined;
-  /** Whether `component` is a WebAssembly component, or the core module of an Extism plugin. */
-  readonly runtime: 'component' | 'extism';
-  /** The component file. Default: `dist/<name>.wasm`. It may not be built yet. */
-  readonly component: string;
-  /** The source of the component. Default: `src/index.ts`. Plugins in other languages have none. */
-  readonly entry: string;
-  /** Requested capabilities. */
-  readonly capabilities: readonly Capability[];
-  /** Requested deployments. `*` stands for all. */
-  readonly deployments: readonly string[];
-  /** Hosts to which the plugin sends requests, and hosts of media that its requests do not name. */
-  readonly hosts: readonly string[];
-  /** Limits that are lower than the host's. */
-  readonly limits: LimitsByName;
-  /** Settings by name of the endpoint. */
-  readonly endpoints: Readonly<Record<string, EndpointOptions>>;
-}
+/** The `plugin.json` of a plugin, with absolute paths. In deployments and hosts, `*` stands for all. */
+export type PluginManifest = Readonly<
+  Omit<z.output<typeof Manifest>, 'description' | 'capabilities'> & {
+    /** The folder of the plugin. */
+    dir: string;
+    description: string | undefined;
+    /** The component file. Default: `dist/<name>.wasm`. It may not be built yet. */
+    component: string;
+    /** The source of the component. Default: `src/index.ts`. Plugins in other languages have none. */
+    entry: string;
+    capabilities: readonly Capability[];
+  }
+>;
 
 /**
  * Reads and checks the `plugin.json` of a folder. A single component file has no `plugin.json`: it has the name of the
@@ -146,33 +119,8 @@ export async function readManifest(source: string): Promise<PluginManifest> {
       .join('; ');
     throw pluginLoadError(root, `has an invalid plugin.json (${issues})`);
   }
-  const {
-    name,
-    version,
-    description,
-    runtime,
-    component = `dist/${name}.wasm`,
-    entry = 'src/index.ts',
-    capabilities,
-    deployments,
-    hosts,
-    limits,
-    endpoints,
-  } = parsed.data;
-  return {
-    dir: root,
-    name,
-    version,
-    description,
-    runtime,
-    component: join(root, component),
-    entry: join(root, entry),
-    capabilities,
-    deployments,
-    hosts,
-    limits,
-    endpoints,
-  };
+  const { name, description, component = `dist/${name}.wasm`, entry = 'src/index.ts' } = parsed.data;
+  return { ...parsed.data, dir: root, description, component: join(root, component), entry: join(root, entry) };
 }
 
 /** Whether a path is a component file without a plugin folder. */

@@ -15,7 +15,7 @@ import type { DeploymentOptionsInput } from '../class/deployment-options.ts';
 import type { DeploymentPlaces, PlannedDeployment } from '../placement/deployment-places.ts';
 import { DeploymentStarter, type DeploymentStarterOptions, type Report } from './deployment-starter.ts';
 import { type DeploymentDescription, describeDeployment, describeMethods } from '../class/describe.ts';
-import { DevicePlan, type DeviceState } from '../placement/device-plan.ts';
+import { DevicePlan, type DeviceReport } from '../placement/device-plan.ts';
 import { HandleOptions, type HandleOptionsInput } from '../handle/handle-options.ts';
 import { LlamaEmbeddingDeployment } from '../builtin/llama-embedding-deployment.ts';
 import { LlamaRerankDeployment } from '../builtin/llama-rerank-deployment.ts';
@@ -358,7 +358,7 @@ export class DeploymentManager {
   }
 
   /** Returns the devices of the machine. Empty before the first deployment starts. */
-  devices(): DeviceState[] {
+  devices(): DeviceReport[] {
     return this.#plan?.devices() ?? [];
   }
 

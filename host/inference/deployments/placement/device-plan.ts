@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { raceAbort } from '../../../base/core/abort.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import { noTelemetry, type Telemetry } from '../../../base/core/telemetry.ts';
@@ -5,19 +6,19 @@ import { deviceName, type Machine, PlacementLedger } from '../../devices/index.t
 import { DeploymentPlaces, type PlannedDeployment } from './deployment-places.ts';
 import { firstReplicas } from '../class/deployment-options.ts';
 
-/** A device of the machine, and what other programs use of it. */
-export interface DeviceState {
-  /** Name for people: `CPU`, `GPU 0`. */
-  readonly name: string;
+/** A device of the machine: a GPU, or the processors with the main memory. */
+export const DeviceReport = z.object({
+  /** `CPU`, or the GPU with the machine's number: `GPU 0`. */
+  name: z.string(),
   /** Name of the product; empty for the processors. */
-  readonly model: string;
-  /** Number of processors; null for a GPU, or when it is unknown. */
-  readonly cpus: number | null;
-  /** Its whole memory; null when it is unknown. */
-  readonly memory_bytes: number | null;
+  model: z.string(),
+  cpus: z.nullable(z.number()),
+  /** Null when it is unknown. */
+  memory_bytes: z.nullable(z.number()),
   /** Memory that other programs use, as of the last look. */
-  readonly other_bytes: number;
-}
+  other_bytes: z.number(),
+});
+export type DeviceReport = z.output<typeof DeviceReport>;
 
 /** The span of a place for a replica. */
 const PLACEMENT = 'aana.deployment.placement';
@@ -44,7 +45,7 @@ export class DevicePlan {
   }
 
   /** Returns the devices with the memory that other programs use: all GPUs, and the processors with the main memory. */
-  devices(): DeviceState[] {
+  devices(): DeviceReport[] {
     this.#lookAtMain();
     const { machine, foreignMainBytes } = this.#ledger;
     const loads = this.#ledger.loads();

@@ -1,25 +1,9 @@
 import * as z from 'zod';
 import { AlertReport, AlertsReport } from '../../../../base/alerts/index.ts';
-import { MAX_PROFILE_S } from '../../../../base/telemetry/index.ts';
+import { LoadSample, MAX_PROFILE_S } from '../../../../base/telemetry/index.ts';
 import { answers, type RouteDefinition } from '../../../openapi/route-definition.ts';
-import { Time } from '../../../openapi/values.ts';
 import { LogArea, LogLevel, LogLevelChange, LogLevels, LogRecord } from './values/log-values.ts';
 import { ApplicationReport, DeploymentMethods, EndpointReport, PluginStatus } from './values/reports.ts';
-
-const LoadSample = z
-  .object({
-    time: Time,
-    requests_per_s: z.number().min(0),
-    failed_per_s: z.number().min(0).describe('Requests that were answered with a status of 500 or above.'),
-    latency_p50_s: z.number().nullable().describe('Null without requests.'),
-    latency_p95_s: z.number().nullable(),
-    tokens_per_s: z.number().min(0).describe('Tokens of answers of language models, a mean of some seconds.'),
-    busy_cores: z.number().min(0).describe('Cores of the machine that were busy, with all its programs.'),
-    cores: z.int(),
-    memory_used_bytes: z.int().min(0).describe('Main memory that programs use.'),
-    memory_limit_bytes: z.int().min(0),
-  })
-  .describe('The load of the host and its machine since the sample before.');
 
 const Revisions = z
   .object({

@@ -1,15 +1,6 @@
 import * as z from 'zod';
-
-/** The requests of one route since the start of the host. */
-const RouteWork = z.object({
-  requests: z.int(),
-  refused: z
-    .int()
-    .describe('Requests that were answered with a status of 400 to 498. A client that left (499) is not counted.'),
-  failed: z.int().describe('Requests that were answered with a status of 500 or above.'),
-  latency_p50_s: z.number().nullable().describe('Null without requests.'),
-  latency_p95_s: z.number().nullable(),
-});
+import { DeviceReport } from '../../../../../inference/deployments/index.ts';
+import { RouteWork } from '../../../../../base/telemetry/index.ts';
 
 /** The endpoints of an application, and the other routes that had requests. */
 export const EndpointReport = z.object({
@@ -75,19 +66,6 @@ const DeviceShare = z.object({
   cpus: z.number(),
   /** Bytes reserved for it or used by it. */
   memory_bytes: z.number(),
-});
-
-/** A device of the machine: a GPU, or the processors with the main memory. */
-const DeviceReport = z.object({
-  /** `CPU`, or the GPU with the machine's number: `GPU 0`. */
-  name: z.string(),
-  /** Name of the product; empty for the processors. */
-  model: z.string(),
-  cpus: z.nullable(z.number()),
-  /** Null when it is unknown. */
-  memory_bytes: z.nullable(z.number()),
-  /** Memory that other programs use. */
-  other_bytes: z.number(),
 });
 
 /** One replica of a deployment in `aana-host status --json`. */
