@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
-  assignedGpus,
   type LlamaEmbeddingInfo,
   type LlamaEmbeddingLoadOptions,
   type LlamaEmbeddingRequestOptions,
@@ -10,26 +9,15 @@ import {
 import { fail } from '../../base/core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';
-import { endProcess, engineEnded } from './engine-ended.ts';
+import { endProcess, engineLife, type LlamaModelSpec, modelOptions } from './llama-model.ts';
 import { EmbeddingRequests, type Vectors } from './embedding-requests.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { EmbeddingMetrics } from './metrics/embedding-metrics.ts';
 import { openNative } from './native.ts';
 
 /** The model in the configuration of a replica, made by `inference/deployments/builtin/llama-embedding-model.ts`. */
-export interface EmbeddingModelSpec {
-  readonly model_path: string;
-  readonly model_name: string;
-  readonly n_ctx: number;
+export interface EmbeddingModelSpec extends LlamaModelSpec {
   readonly n_batch: number;
-  readonly n_threads: number;
-  readonly n_gpu_layers: number | 'auto';
-  readonly flash_attn: 'auto' | 'on' | 'off';
-  readonly use_mmap: boolean;
-  readonly use_mlock: boolean;
-  readonly split_mode?: LlamaEmbeddingLoadOptions['splitMode'];
-  readonly main_gpu?: number;
-  readonly tensor_split?: readonly number[];
 }
 
 type Truncate = LlamaEmbeddingRequestOptions['truncate'];
@@ -63,22 +51,12 @@ export class EmbeddingEngine {
     const requests = new EmbeddingRequests(spec.model_name, endProcess);
     const native = openNative(log);
     const gpus = new GpuMemoryWatch(native, spec.n_gpu_layers !== 0);
-    const devices = assignedGpus();
     const engine = await native.loadLlamaEmbedding(
       {
         ...task,
-        modelPath: spec.model_path,
+        ...modelOptions(spec),
         maxTokens: spec.n_ctx,
         batchTokens: spec.n_batch,
-        threads: spec.n_threads,
-        gpuLayers: spec.n_gpu_layers,
-        flashAttention: spec.flash_attn,
-        mapsFile: spec.use_mmap,
-        locksMemory: spec.use_mlock,
-        ...(devices.length > 0 && { devices }),
-        ...(spec.split_mode !== undefined && { splitMode: spec.split_mode }),
-        ...(spec.main_gpu !== undefined && { mainGpu: spec.main_gpu }),
-        ...(spec.tensor_split !== undefined && { tensorSplit: spec.tensor_split }),
       },
       requests.onEvents,
       (fraction) => progress(fraction, `loading ${spec.model_name}`),
@@ -105,15 +83,8 @@ export class EmbeddingEngine {
   get life(): Omit<Implementation, 'methods'> {
     return {
       info: { model: this.modelName, ...this.info },
-      // An engine that ends without a request has no caller to report to, so the health check reports it.
-      checkHealth: async () => {
-        if (this.#engine.failure !== '') throw engineEnded(this.#engine.failure);
-      },
-      gpuMemory: () => this.#gpus.read(),
-      steps: () => this.#engine.steps,
-      activity: () => ({ busy: this.#engine.busy, beats: this.#engine.beats }),
+      ...engineLife(this.#engine, this.#gpus),
       metrics: () => this.#metrics.report(),
-      close: () => this.#engine.close(),
     };
   }
 }

@@ -1,22 +1,17 @@
 // Runs in a replica: text generation with llama.cpp.
 import { isDeepStrictEqual } from 'node:util';
 import {
-  assignedGpus,
   type LlamaLoadOptions,
   type LlamaPrompt,
   type LlamaRequestOptions,
   type NativeLlamaEngine,
 } from '../../../native/lib/index.ts';
 import { flatMapped } from '../../base/core/async/async-values.ts';
-import { boundedMap } from '../../base/core/async/bounded-map.ts';
 import { fail } from '../../base/core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';
 import type {
   ImageChatDialog,
-  ChatOutputWithDetails,
-  GeneratedText,
-  GeneratedTexts,
   GenerationDetails,
   ResponseFormat,
   SamplingParams,
@@ -26,9 +21,9 @@ import { withCalls } from './chat/chat-chunks.ts';
 import { activeTools, chatPrompt } from './chat/chat-prompt.ts';
 import { answerCount, samplingOfAnswer, several } from './chat/choices.ts';
 import { type Images, readImages, requireNoImages } from './chat/images.ts';
-import type { ChatArgs, CountTokensArgs, GenerateArgs, GenerateBatchArgs, WithDetails } from './chat/text-arguments.ts';
-import { type Wanted, wantedScores, wholeBatch, wholeChat, wholeText } from './chat/whole-answers.ts';
-import { endProcess, engineEnded } from './engine-ended.ts';
+import type { ChatArgs, CountTokensArgs, GenerateArgs } from './chat/text-arguments.ts';
+import { generate, type TextModel, textMethods } from './chat/text-methods.ts';
+import { endProcess, engineLife, type LlamaModelSpec, modelOptions } from './llama-model.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { type CacheScope, LlamaRequests } from './llama-requests.ts';
 import { LooseCalls } from './chat/loose-calls.ts';
@@ -39,10 +34,7 @@ import { answerGrammar } from './chat/answer-grammar.ts';
 import { mergeSampling, withinLimit } from './sampling.ts';
 
 /** The configuration of a replica, made by `inference/deployments/builtin/llama-text-generation-deployment.ts`. */
-interface LlamaSpec {
-  readonly model_path: string;
-  readonly model_name: string;
-  readonly n_ctx: number;
+interface LlamaSpec extends LlamaModelSpec {
   readonly n_seq_max: number;
   readonly n_ctx_total?: number;
   readonly n_guessed?: number;
@@ -50,14 +42,6 @@ interface LlamaSpec {
   readonly draft_p_min?: number;
   readonly cache_scope?: CacheScope;
   readonly prompt_cache?: { readonly path: string; readonly max_bytes: number; readonly min_tokens: number };
-  readonly n_threads: number;
-  readonly n_gpu_layers: number | 'auto';
-  readonly flash_attn: 'auto' | 'on' | 'off';
-  readonly use_mmap: boolean;
-  readonly use_mlock: boolean;
-  readonly split_mode?: LlamaLoadOptions['splitMode'];
-  readonly main_gpu?: number;
-  readonly tensor_split?: readonly number[];
   readonly reader_timeout_s?: number;
   readonly n_prefill: number;
   readonly type_k: LlamaLoadOptions['keyType'];
@@ -95,10 +79,9 @@ export async function start(spec: LlamaSpec, { log, progress, artifactPath }: St
   const requests = new LlamaRequests(spec.model_name, endProcess, spec.cache_scope);
   const native = openNative(log);
   const gpus = new GpuMemoryWatch(native, spec.n_gpu_layers !== 0);
-  const devices = assignedGpus();
   const engine = await native.loadLlama(
     {
-      modelPath: spec.model_path,
+      ...modelOptions(spec),
       contextTokens: spec.n_ctx,
       maxSequences: spec.n_seq_max,
       ...(spec.n_ctx_total !== undefined && { totalCells: spec.n_ctx_total }),
@@ -112,15 +95,6 @@ export async function start(spec: LlamaSpec, { log, progress, artifactPath }: St
           minTokens: spec.prompt_cache.min_tokens,
         },
       }),
-      threads: spec.n_threads,
-      gpuLayers: spec.n_gpu_layers,
-      flashAttention: spec.flash_attn,
-      mapsFile: spec.use_mmap,
-      locksMemory: spec.use_mlock,
-      ...(devices.length > 0 && { devices }),
-      ...(spec.split_mode !== undefined && { splitMode: spec.split_mode }),
-      ...(spec.main_gpu !== undefined && { mainGpu: spec.main_gpu }),
-      ...(spec.tensor_split !== undefined && { tensorSplit: spec.tensor_split }),
       ...(spec.reader_timeout_s !== undefined && { readerTimeoutMs: Math.ceil(spec.reader_timeout_s * 1000) }),
       prefillTokensPerStep: spec.n_prefill,
       keyType: spec.type_k,
@@ -142,32 +116,23 @@ export async function start(spec: LlamaSpec, { log, progress, artifactPath }: St
     },
     // The host has checked the arguments against the schemas of the deployment's methods.
     methods: {
-      chat: (args, context) => llama.chat(args as unknown as ChatArgs & WithDetails, context),
-      chat_stream: (args, context) => llama.chatPieces(args as unknown as ChatArgs, context),
-      generate: (args, context) => llama.generate(args as unknown as GenerateArgs & WithDetails, context),
-      generate_stream: (args, context) => llama.pieces(args as unknown as GenerateArgs, context),
-      generate_batch: (args, context) => llama.generateBatch(args as unknown as GenerateBatchArgs, context),
+      ...textMethods(llama),
       count_tokens: (args, context) => llama.countTokens(args as unknown as CountTokensArgs, context),
       tokenize: (args, context) =>
         tokenize(engine, requests, args as unknown as TokenizeArgs, context, llama.readImages),
       detokenize: (args, context) => detokenize(engine, requests, args as { tokens: number[] }, context),
     },
     warmUp: async () =>
-      void (await llama.generate({ prompt: 'Hello', sampling_params: { max_tokens: 1 } }, { signal: UNLIMITED })),
+      void (await generate(llama, { prompt: 'Hello', sampling_params: { max_tokens: 1 } }, { signal: UNLIMITED })),
     reconfigure: async (next) => llama.reconfigure(next as LlamaSpec),
-    // An engine that ends without a request has no caller to report to, so the health check reports it.
-    checkHealth: async () => {
-      if (engine.failure !== '') throw engineEnded(engine.failure);
-    },
-    gpuMemory: () => gpus.read(),
-    steps: () => engine.steps,
-    activity: () => ({ busy: engine.busy, beats: engine.beats }),
+    ...engineLife(engine, gpus),
     metrics: () => metrics.report(),
-    close: () => engine.close(),
   };
 }
 
-class Llama {
+class Llama implements TextModel {
+  /** One more than the engine has places. */
+  readonly mostPrompts: number;
   readonly #engine: NativeLlamaEngine;
   readonly #requests: LlamaRequests;
   readonly #artifactPath: StartContext['artifactPath'];
@@ -183,6 +148,11 @@ class Llama {
     this.#requests = requests;
     this.#spec = spec;
     this.#artifactPath = artifactPath;
+    this.mostPrompts = spec.n_seq_max + 1;
+  }
+
+  get defaults(): SamplingParams {
+    return this.#spec.default_sampling_params;
   }
 
   /** Reads the images of a dialog. Rejects with `ImagesNotSupported` if the model reads none. */
@@ -204,32 +174,6 @@ class Llama {
     this.#spec = { ...this.#spec, default_sampling_params: defaults };
   }
 
-  async chat({ details, ...args }: ChatArgs & WithDetails, context: CallContext): Promise<ChatOutputWithDetails> {
-    return wholeChat(this.chatPieces(args, context), this.#wanted(args.sampling_params, details));
-  }
-
-  async generate({ details, ...args }: GenerateArgs & WithDetails, context: CallContext): Promise<GeneratedText> {
-    return wholeText(this.pieces(args, context), this.#wanted(args.sampling_params, details));
-  }
-
-  /** Runs as many prompts at a time as the engine has places, plus one. When one fails, the others are cancelled. */
-  async generateBatch({ prompts, ...rest }: GenerateBatchArgs, context: CallContext): Promise<GeneratedTexts> {
-    const results = await boundedMap(prompts, this.#spec.n_seq_max + 1, context.signal, (prompt, signal) =>
-      this.generate({ ...rest, prompt }, { ...context, signal }),
-    );
-    return wholeBatch(results);
-  }
-
-  #wanted(sampling: SamplingParams | null | undefined, details: boolean | undefined): Wanted {
-    const defaults = this.#spec.default_sampling_params;
-    return {
-      count: answerCount(sampling),
-      details: details === true,
-      ...wantedScores(defaults, sampling),
-    };
-  }
-
-  /** Yields the pieces of the answers. The first piece of each text begins with the assistant prefix. */
   chatPieces(args: ChatArgs, context: CallContext): AsyncGenerator<TextChunk, GenerationDetails> {
     return this.#answers(args, context, (one, of) => this.#chatPieces(one, of));
   }

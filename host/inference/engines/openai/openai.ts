@@ -1,5 +1,4 @@
 // Runs in a replica: text generation by another server with OpenAI's API.
-import { boundedMap } from '../../../base/core/async/bounded-map.ts';
 import { delay } from '../../../base/core/abort.ts';
 import { AanaError, fail } from '../../../base/core/errors.ts';
 import { networkOf, type NetworkSettings } from '../../../io/outgoing/index.ts';
@@ -7,26 +6,12 @@ import { InferenceException } from '../../replicas/process/inference-exception.t
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
 import { withinLimit } from '../sampling.ts';
 import type { CallContext } from '../../rpc/index.ts';
-import type {
-  ChatOutputWithDetails,
-  GeneratedText,
-  GeneratedTexts,
-  GenerationDetails,
-  ResponseFormat,
-  SamplingParams,
-  TextChunk,
-} from '../../../base/schemas/index.ts';
+import type { GenerationDetails, ResponseFormat, SamplingParams, TextChunk } from '../../../base/schemas/index.ts';
 import { activeTools, type ChatOptions } from '../chat/chat-prompt.ts';
 import { answerCount, isGreedy, numbered, samplingOfAnswer, several } from '../chat/choices.ts';
-import type {
-  ChatArgs,
-  CountTokensArgs,
-  GenerateArgs,
-  GenerateBatchArgs,
-  WithDetails,
-} from '../chat/text-arguments.ts';
+import type { ChatArgs, CountTokensArgs, GenerateArgs } from '../chat/text-arguments.ts';
+import { type TextModel, textMethods } from '../chat/text-methods.ts';
 import type { TokenizeArgs } from '../chat/tokens.ts';
-import { type Wanted, wantedScores, wholeBatch, wholeChat, wholeText } from '../chat/whole-answers.ts';
 import { AnswerReader } from './answer.ts';
 import { dialogBody } from './dialog-body.ts';
 import { type Dialect, samplingBody, takesN } from './dialects.ts';
@@ -78,11 +63,7 @@ export async function start(spec: OpenAiSpec, { log, progress, artifactPath }: S
     info: { model: found.model, server: found.dialect, address: server.address, contextTokens: found.contextTokens },
     // The host has checked the arguments against the schemas of the deployment's methods.
     methods: {
-      chat: (args, context) => remote.chat(args as unknown as ChatArgs & WithDetails, context),
-      chat_stream: (args, context) => remote.chatPieces(args as unknown as ChatArgs, context),
-      generate: (args, context) => remote.generate(args as unknown as GenerateArgs & WithDetails, context),
-      generate_stream: (args, context) => remote.pieces(args as unknown as GenerateArgs, context),
-      generate_batch: (args, context) => remote.generateBatch(args as unknown as GenerateBatchArgs, context),
+      ...textMethods(remote),
       count_tokens: (args, context) => tokens.count(args as unknown as CountTokensArgs, context),
       tokenize: (args, context) => tokens.tokenize(args as unknown as TokenizeArgs, context),
       detokenize: (args, context) => tokens.detokenize(args as { tokens: number[] }, context),
@@ -119,7 +100,8 @@ async function waitForServer(
   }
 }
 
-class RemoteModel {
+class RemoteModel implements TextModel {
+  readonly mostPrompts: number;
   readonly #server: OpenAiServer;
   readonly #found: FoundServer;
   readonly #tokens: ServerTokens;
@@ -140,36 +122,16 @@ class RemoteModel {
     this.#shortener = new PromptShortener(server, found, tokens);
     this.#spec = spec;
     this.#artifactPath = artifactPath;
+    this.mostPrompts = spec.max_parallel;
+  }
+
+  get defaults(): SamplingParams {
+    return this.#spec.default_sampling_params;
   }
 
   /** Changes the sampling defaults for later answers. The host makes new replicas for any other change. */
   reconfigure(next: OpenAiSpec): void {
     this.#spec = { ...this.#spec, default_sampling_params: next.default_sampling_params };
-  }
-
-  async chat({ details, ...args }: ChatArgs & WithDetails, context: CallContext): Promise<ChatOutputWithDetails> {
-    return wholeChat(this.chatPieces(args, context), this.#wanted(args.sampling_params, details));
-  }
-
-  async generate({ details, ...args }: GenerateArgs & WithDetails, context: CallContext): Promise<GeneratedText> {
-    return wholeText(this.pieces(args, context), this.#wanted(args.sampling_params, details));
-  }
-
-  /** Has at most `max_parallel` prompts at the server at a time. When one fails, the others are cancelled. */
-  async generateBatch({ prompts, ...rest }: GenerateBatchArgs, context: CallContext): Promise<GeneratedTexts> {
-    const results = await boundedMap(prompts, this.#spec.max_parallel, context.signal, (prompt, signal) =>
-      this.generate({ ...rest, prompt }, { ...context, signal }),
-    );
-    return wholeBatch(results);
-  }
-
-  #wanted(sampling: SamplingParams | null | undefined, details: boolean | undefined): Wanted {
-    const defaults = this.#spec.default_sampling_params;
-    return {
-      count: answerCount(sampling),
-      details: details === true,
-      ...wantedScores(defaults, sampling),
-    };
   }
 
   /**
@@ -198,7 +160,6 @@ class RemoteModel {
     );
   }
 
-  /** Yields the pieces of the answers. The first piece of each is the assistant prefix. */
   async *chatPieces(
     {
       dialog,
