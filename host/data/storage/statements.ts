@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { packageRoot } from '../../base/core/package-root.ts';
-import type { Dialect, Statement, Value } from './database.ts';
+import type { Connection, Dialect, Statement, Value } from './database.ts';
 
 const folder = join(packageRoot, 'host', 'data', 'storage', 'sql');
 const DIALECTS = ['sqlite', 'postgresql'] as const satisfies readonly Dialect[];
@@ -57,4 +57,24 @@ export function loadStatements<Name extends string>(
   if (unknown.length + missing.length > 0)
     throw new Error(`sql/${file}.sql and its repository differ in ${[...unknown, ...missing].join(', ')}`);
   return found as Readonly<Record<Name, Statement>>;
+}
+
+/** Runs statements on one connection. In a transaction, all repositories on the connection take part. */
+export class Repository {
+  protected readonly connection: Connection;
+
+  constructor(connection: Connection) {
+    this.connection = connection;
+  }
+}
+
+/** The rows of one user, or those of all callers where the host requires no keys (null). */
+export class CallerRepository extends Repository {
+  /** The user in the rows; empty for all callers. */
+  protected readonly owner: string;
+
+  constructor(connection: Connection, userId: string | null) {
+    super(connection);
+    this.owner = userId ?? '';
+  }
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { fail } from '../../../base/core/errors.ts';
-import type { Connection, Row } from '../database.ts';
+import type { Row } from '../database.ts';
 import { checkText, notFound } from '../errors.ts';
-import { filtered, loadStatements } from '../statements.ts';
+import { filtered, loadStatements, Repository } from '../statements.ts';
 import { TASKS_WAITING } from './task-log.ts';
 
 const sql = loadStatements('api-keys', [
@@ -46,13 +46,7 @@ export interface ApiKeyRecord extends NewApiKey {
 export type ApiKeyChanges = Partial<Pick<NewApiKey, 'is_admin' | 'scopes' | 'hmac_secret' | 'expired_at'>>;
 
 /** The stored API keys. Each method must run in a transaction, which notifies other hosts when it is committed. */
-export class ApiKeyRepository {
-  readonly #connection: Connection;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-  }
-
+export class ApiKeyRepository extends Repository {
   /** Stores a key. Throws `ApiKeyAlreadyExists` when the key or its `key_id` exists. */
   async save(apiKey: string, record: NewApiKey): Promise<ApiKeyRecord> {
     for (const name of ['key_id', 'user_id', 'subscription_id'] as const)
@@ -66,8 +60,8 @@ export class ApiKeyRepository {
       hmac_secret: secret,
       expired_at: expiredAt,
     } = record;
-    const now = this.#connection.now();
-    const rows = await this.#connection.query(sql.insert, [
+    const now = this.connection.now();
+    const rows = await this.connection.query(sql.insert, [
       keyId,
       hashApiKey(apiKey),
       user,
@@ -85,19 +79,19 @@ export class ApiKeyRepository {
         `there is already an API key ${JSON.stringify(keyId)}, or another one with the same secret`,
         { data: { key_id: keyId } },
       );
-    await this.#connection.notify(API_KEYS_CHANGED);
+    await this.connection.notify(API_KEYS_CHANGED);
     return { ...record, created_at: now, last_used_at: null };
   }
 
   /** Finds a key by the text that a client sends. */
   async find(apiKey: string): Promise<ApiKeyRecord | undefined> {
-    const [row] = await this.#connection.query(sql.find, [hashApiKey(apiKey)]);
+    const [row] = await this.connection.query(sql.find, [hashApiKey(apiKey)]);
     return row && fromRow(row);
   }
 
   /** Throws `NotFoundException`. */
   async get(keyId: string): Promise<ApiKeyRecord> {
-    const [row] = await this.#connection.query(sql.get, [keyId]);
+    const [row] = await this.connection.query(sql.get, [keyId]);
     if (!row) throw notFound('api_key', keyId);
     return fromRow(row);
   }
@@ -107,7 +101,7 @@ export class ApiKeyRepository {
     userId: string | null = null,
     { limit = 1_000_000, offset = 0 }: { readonly limit?: number; readonly offset?: number } = {},
   ): Promise<ApiKeyRecord[]> {
-    return (await this.#connection.query(...filtered(sql.list, [limit, offset], [['user_id = ?', userId]]))).map(
+    return (await this.connection.query(...filtered(sql.list, [limit, offset], [['user_id = ?', userId]]))).map(
       fromRow,
     );
   }
@@ -121,44 +115,44 @@ export class ApiKeyRepository {
       expired_at: expiredAt = null,
     } = changes;
     const names = Object.entries(changes).flatMap(([name, value]) => (value === undefined ? [] : [name]));
-    const [row] = await this.#connection.query(sql.update, [
+    const [row] = await this.connection.query(sql.update, [
       keyId,
       JSON.stringify(names),
       isAdmin,
       textOf(scopes),
       secret,
       expiredAt,
-      this.#connection.now(),
+      this.connection.now(),
     ]);
     if (!row) throw notFound('api_key', keyId);
-    await this.#connection.notify(API_KEYS_CHANGED);
+    await this.connection.notify(API_KEYS_CHANGED);
     return fromRow(row);
   }
 
   /** Changes the subscription of keys. Returns the number of changed keys. */
   async setSubscription(subscriptionId: string, isActive: boolean): Promise<number> {
     const changed = (
-      await this.#connection.query(sql.setSubscription, [subscriptionId, isActive, this.#connection.now()])
+      await this.connection.query(sql.setSubscription, [subscriptionId, isActive, this.connection.now()])
     ).length;
-    await this.#connection.notify(API_KEYS_CHANGED);
-    if (isActive) await this.#connection.notify(TASKS_WAITING); // tasks may have waited for the subscription
+    await this.connection.notify(API_KEYS_CHANGED);
+    if (isActive) await this.connection.notify(TASKS_WAITING); // tasks may have waited for the subscription
     return changed;
   }
 
   /** Stores that a key is used now. */
   async touch(keyId: string): Promise<void> {
-    await this.#connection.query(sql.touch, [keyId, this.#connection.now()]);
+    await this.connection.query(sql.touch, [keyId, this.connection.now()]);
   }
 
   /** Removes at most `limit` keys that expired before `before`. Returns their number. */
   async prune(before: number, limit: number): Promise<number> {
-    return (await this.#connection.query(sql.prune, [before, limit])).length;
+    return (await this.connection.query(sql.prune, [before, limit])).length;
   }
 
   /** Throws `NotFoundException`. */
   async delete(keyId: string): Promise<void> {
-    if ((await this.#connection.query(sql.remove, [keyId])).length === 0) throw notFound('api_key', keyId);
-    await this.#connection.notify(API_KEYS_CHANGED);
+    if ((await this.connection.query(sql.remove, [keyId])).length === 0) throw notFound('api_key', keyId);
+    await this.connection.notify(API_KEYS_CHANGED);
   }
 }
 

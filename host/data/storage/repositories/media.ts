@@ -2,6 +2,7 @@ import { type AanaError, fail } from '../../../base/core/errors.ts';
 import { newId } from '../../../base/core/ids.ts';
 import type { Connection, Statement } from '../database.ts';
 import { checkText, notFound } from '../errors.ts';
+import { Repository } from '../statements.ts';
 import { checkId, MediaOwner, rowBytes, sql } from './media-owner.ts';
 
 export interface VideoRecord {
@@ -57,12 +58,11 @@ type NewCaption = Optional<CaptionRecord, 'media_id' | 'caption_type'>;
 type NewTranscript = Optional<TranscriptRecord, 'media_id' | 'transcript_type'>;
 
 /** What one owner has in the tables of media. */
-class OfOwner {
-  protected readonly connection: Connection;
+class OfOwner extends Repository {
   protected readonly owner: MediaOwner;
 
   constructor(connection: Connection, owner: MediaOwner) {
-    this.connection = connection;
+    super(connection);
     this.owner = owner;
   }
 

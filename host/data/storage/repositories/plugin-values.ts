@@ -1,6 +1,6 @@
 import { fail } from '../../../base/core/errors.ts';
 import type { Connection } from '../database.ts';
-import { loadStatements } from '../statements.ts';
+import { loadStatements, Repository } from '../statements.ts';
 
 const sql = loadStatements('plugin-values', ['get', 'lockUsage', 'size', 'set', 'setUsage', 'remove', 'list']);
 
@@ -22,17 +22,16 @@ interface Usage {
 }
 
 /** The values of each plugin by key. The limits also hold while several hosts write. */
-export class PluginValueRepository {
-  readonly #connection: Connection;
+export class PluginValueRepository extends Repository {
   readonly #limits: PluginValueLimits;
 
   constructor(connection: Connection, limits: PluginValueLimits = LIMITS) {
-    this.#connection = connection;
+    super(connection);
     this.#limits = limits;
   }
 
   async get(plugin: string, key: string): Promise<Uint8Array | undefined> {
-    const [row] = await this.#connection.query<{ value: Uint8Array }>(sql.get, [plugin, keyBytes(key)]);
+    const [row] = await this.connection.query<{ value: Uint8Array }>(sql.get, [plugin, keyBytes(key)]);
     return row && new Uint8Array(row.value); // memory of its own, because it is moved to another thread
   }
 
@@ -46,18 +45,18 @@ export class PluginValueRepository {
       });
     }
     const before = await this.#usage(plugin);
-    const [old] = await this.#connection.query<{ bytes: number }>(sql.size, [plugin, bytes]);
+    const [old] = await this.connection.query<{ bytes: number }>(sql.size, [plugin, bytes]);
     const after: Usage = { keys: before.keys + (old ? 0 : 1), bytes: before.bytes - (old?.bytes ?? 0) + value.length };
     this.#check(after);
-    await this.#connection.query(sql.set, [plugin, bytes, value]);
-    await this.#connection.query(sql.setUsage, [plugin, after.keys, after.bytes]);
+    await this.connection.query(sql.set, [plugin, bytes, value]);
+    await this.connection.query(sql.setUsage, [plugin, after.keys, after.bytes]);
   }
 
   /** Removes a value. Returns whether it existed. */
   async delete(plugin: string, key: string): Promise<boolean> {
     const before = await this.#usage(plugin);
-    const [removed] = await this.#connection.query<{ bytes: number }>(sql.remove, [plugin, keyBytes(key)]);
-    if (removed) await this.#connection.query(sql.setUsage, [plugin, before.keys - 1, before.bytes - removed.bytes]);
+    const [removed] = await this.connection.query<{ bytes: number }>(sql.remove, [plugin, keyBytes(key)]);
+    if (removed) await this.connection.query(sql.setUsage, [plugin, before.keys - 1, before.bytes - removed.bytes]);
     return removed !== undefined;
   }
 
@@ -71,7 +70,7 @@ export class PluginValueRepository {
     }: { readonly prefix: string; readonly after?: string | undefined; readonly limit: number },
   ): Promise<string[]> {
     const begin = Buffer.from(prefix);
-    const rows = await this.#connection.query<{ key: Uint8Array }>(sql.list, [
+    const rows = await this.connection.query<{ key: Uint8Array }>(sql.list, [
       plugin,
       Buffer.from(after),
       begin,
@@ -82,7 +81,7 @@ export class PluginValueRepository {
   }
 
   async #usage(plugin: string): Promise<Usage> {
-    const [usage] = await this.#connection.query<{ keys: number; bytes: number }>(sql.lockUsage, [plugin]);
+    const [usage] = await this.connection.query<{ keys: number; bytes: number }>(sql.lockUsage, [plugin]);
     return usage ?? { keys: 0, bytes: 0 };
   }
 

@@ -1,5 +1,4 @@
-import type { Connection } from '../database.ts';
-import { filtered, loadStatements } from '../statements.ts';
+import { filtered, loadStatements, Repository } from '../statements.ts';
 import type { TaskStatus } from '../task-state.ts';
 import { waitingOfUser } from './task-claims.ts';
 import { keptBytesOf } from './task-usage.ts';
@@ -20,13 +19,7 @@ const sql = loadStatements('task-lists', [
 const LISTED_BYTES = 8192;
 
 /** Reads tasks and their events. A user sees only the tasks of that user; null sees all tasks. */
-export class TaskLists {
-  protected readonly connection: Connection;
-
-  constructor(connection: Connection) {
-    this.connection = connection;
-  }
-
+export class TaskLists extends Repository {
   async read(id: string, userId: string | null): Promise<TaskRecord | undefined> {
     return (await this.connection.query<TaskRecord>(sql.read, [id, userId]))[0];
   }

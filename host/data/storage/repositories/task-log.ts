@@ -1,5 +1,5 @@
 import type { Connection } from '../database.ts';
-import { loadStatements } from '../statements.ts';
+import { loadStatements, Repository } from '../statements.ts';
 import { type TaskHappening, WebhookDeliveryRepository } from './webhook-deliveries.ts';
 
 const sql = loadStatements('task-log', ['addEvent']);
@@ -11,28 +11,27 @@ export const TASKS_WAITING = 'waiting';
 export const TASK_CANCELLED = 'cancelled ';
 
 /** Stores events of tasks for watchers and webhooks, and notifies hosts, in the transaction of the event. */
-export class TaskLog {
-  readonly #connection: Connection;
+export class TaskLog extends Repository {
   readonly #deliveries: WebhookDeliveryRepository;
 
   constructor(connection: Connection) {
-    this.#connection = connection;
+    super(connection);
     this.#deliveries = new WebhookDeliveryRepository(connection);
   }
 
   /** Adds an event, and notifies the watchers of the task. */
   async tell(id: string, event: string, data: object): Promise<void> {
-    await Promise.all([this.add(id, event, JSON.stringify(data)), this.#connection.notify(id)]);
+    await Promise.all([this.add(id, event, JSON.stringify(data)), this.connection.notify(id)]);
   }
 
   /** Adds an event without a notification; `data` is JSON. */
   async add(id: string, event: string, data: string): Promise<void> {
-    await this.#connection.query(sql.addEvent, [id, event, data, this.#connection.now()]);
+    await this.connection.query(sql.addEvent, [id, event, data, this.connection.now()]);
   }
 
   /** Notifies hosts that a task can be claimed. */
   tellHosts(): Promise<void> {
-    return this.#connection.notify(TASKS_WAITING);
+    return this.connection.notify(TASKS_WAITING);
   }
 
   /** Adds a message to the outbox for each webhook of this event. */

@@ -1,6 +1,5 @@
 import { newId } from '../../../base/core/ids.ts';
-import type { Connection } from '../database.ts';
-import { loadStatements } from '../statements.ts';
+import { loadStatements, Repository } from '../statements.ts';
 import type { DeliveryStatus } from '../delivery-status.ts';
 import type { TaskStatus } from '../task-state.ts';
 import { hasRoomForCopies } from './delivery-usage.ts';
@@ -147,13 +146,7 @@ export interface DeliveryTry {
 }
 
 /** The outbox of webhooks, and the log of what was sent. */
-export class WebhookDeliveryRepository {
-  readonly #connection: Connection;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-  }
-
+export class WebhookDeliveryRepository extends Repository {
   /**
    * Adds a delivery for each webhook of the event. It must run in the transaction of the event. The result is left out
    * if copies of results for webhooks of the user would keep more than `maxBytes`.
@@ -162,9 +155,7 @@ export class WebhookDeliveryRepository {
     happening: TaskHappening,
     { maxBytes = Number.MAX_SAFE_INTEGER }: { readonly maxBytes?: number | undefined } = {},
   ): Promise<void> {
-    const recipients = await this.#connection.query<{ id: string; events: string }>(sql.recipients, [
-      happening.user_id,
-    ]);
+    const recipients = await this.connection.query<{ id: string; events: string }>(sql.recipients, [happening.user_id]);
     const wanting = recipients.filter(({ events }) => wantsEvent(JSON.parse(events) as string[], happening.event));
     if (wanting.length === 0) return;
     const { event, task_id: task, lease_token: token, endpoint, status, num_retries: retries, traceparent } = happening;
@@ -174,10 +165,10 @@ export class WebhookDeliveryRepository {
       bytes <= MOST_RESULT_BYTES &&
       (user === null ||
         bytes === 0 ||
-        (await hasRoomForCopies(this.#connection, user, bytes * wanting.length, maxBytes)));
+        (await hasRoomForCopies(this.connection, user, bytes * wanting.length, maxBytes)));
     const result = isCopied ? happening.result : null;
     for (const { id } of wanting)
-      await this.#connection.query(sql.insert, [
+      await this.connection.query(sql.insert, [
         newId(),
         id,
         event,
@@ -189,23 +180,23 @@ export class WebhookDeliveryRepository {
         result,
         traceparent ?? null,
         user,
-        this.#connection.now(),
+        this.connection.now(),
       ]);
-    await this.#connection.notify(DELIVERIES_WAITING);
+    await this.connection.notify(DELIVERIES_WAITING);
   }
 
   /** Adds a delivery for each webhook of an admin that wants the event, unless it was already added. */
   async addAlert({ event, alert_id: id, payload, has_keys: hasKeys }: AlertHappening): Promise<void> {
-    const now = this.#connection.now();
-    const recipients = await this.#connection.query<{ id: string; events: string; user_id: string | null }>(
+    const now = this.connection.now();
+    const recipients = await this.connection.query<{ id: string; events: string; user_id: string | null }>(
       hasKeys ? sql.ofAdmins : sql.recipients,
       [hasKeys ? now : null],
     );
     const wanting = recipients.filter(({ events }) => wantsEvent(JSON.parse(events) as string[], event));
     if (wanting.length === 0) return;
     for (const { id: webhook, user_id: user } of wanting)
-      await this.#connection.query(sql.insertAlert, [newId(), webhook, event, id, payload, user, now]);
-    await this.#connection.notify(DELIVERIES_WAITING);
+      await this.connection.query(sql.insertAlert, [newId(), webhook, event, id, payload, user, now]);
+    await this.connection.notify(DELIVERIES_WAITING);
   }
 
   /** Returns the due time of the next delivery, if it is at most `until`. It may be in the past. */
@@ -227,11 +218,11 @@ export class WebhookDeliveryRepository {
     activeOfUser = new Map(),
     limitOfUser = Infinity,
   }: ClaimDeliveriesOptions): Promise<ClaimedDelivery[]> {
-    if (this.#connection.dialect === 'postgresql')
-      await this.#connection.query('select pg_advisory_xact_lock($1)', [CLAIM_LOCK]);
-    const now = this.#connection.now();
+    if (this.connection.dialect === 'postgresql')
+      await this.connection.query('select pg_advisory_xact_lock($1)', [CLAIM_LOCK]);
+    const now = this.connection.now();
     const busy = new Map<string, number>();
-    for (const { url, count } of await this.#connection.query<{ url: string; count: number }>(sql.busy, [now]))
+    for (const { url, count } of await this.connection.query<{ url: string; count: number }>(sql.busy, [now]))
       busy.set(targetOf(url), (busy.get(targetOf(url)) ?? 0) + count);
     const claimed: ClaimedDelivery[] = [];
     let failing = 0;
@@ -247,7 +238,7 @@ export class WebhookDeliveryRepository {
         user === null ? Infinity : limitOfUser - (active.get(user) ?? 0),
       );
       if (room <= 0) continue;
-      const taken = await this.#connection.query<Omit<ClaimedDelivery, 'webhook_id' | keyof WaitingWebhook>>(sql.take, [
+      const taken = await this.connection.query<Omit<ClaimedDelivery, 'webhook_id' | keyof WaitingWebhook>>(sql.take, [
         id,
         now,
         room,
@@ -269,11 +260,11 @@ export class WebhookDeliveryRepository {
     attempt: DeliveryAttempt,
     outcome: DeliveryOutcome,
   ): Promise<boolean> {
-    const now = this.#connection.now();
+    const now = this.connection.now();
     const isOver = outcome.status !== 'pending';
     const values = [id, token, outcome.status, isOver ? now : now + Math.round(outcome.delayMs), isOver ? now : null];
-    if ((await this.#connection.query(sql.finish, values)).length === 0) return false;
-    await this.#connection.query(sql.addAttempt, [
+    if ((await this.connection.query(sql.finish, values)).length === 0) return false;
+    await this.connection.query(sql.addAttempt, [
       id,
       token,
       attempt.host,
@@ -287,8 +278,8 @@ export class WebhookDeliveryRepository {
 
   /** Gives back a delivery whose attempt has no result, so that another host may claim it. */
   async giveBack({ id, lease_token: token }: Pick<ClaimedDelivery, 'id' | 'lease_token'>): Promise<void> {
-    await this.#connection.query(sql.giveBack, [id, token, this.#connection.now()]);
-    await this.#connection.notify(DELIVERIES_WAITING);
+    await this.connection.query(sql.giveBack, [id, token, this.connection.now()]);
+    await this.connection.notify(DELIVERIES_WAITING);
   }
 
   /** Returns the deliveries of one webhook, the newest first. */
@@ -301,49 +292,49 @@ export class WebhookDeliveryRepository {
     }: { readonly status?: DeliveryStatus | undefined; readonly limit: number; readonly offset: number },
   ): Promise<DeliveryRecord[]> {
     return this.#withTries(
-      await this.#connection.query<Omit<DeliveryRecord, 'tries'>>(sql.list, [webhookId, status ?? null, limit, offset]),
+      await this.connection.query<Omit<DeliveryRecord, 'tries'>>(sql.list, [webhookId, status ?? null, limit, offset]),
     );
   }
 
   async read(webhookId: string, id: string): Promise<DeliveryRecord | undefined> {
     return (
-      await this.#withTries(await this.#connection.query<Omit<DeliveryRecord, 'tries'>>(sql.read, [webhookId, id]))
+      await this.#withTries(await this.connection.query<Omit<DeliveryRecord, 'tries'>>(sql.read, [webhookId, id]))
     )[0];
   }
 
   /** Makes a delivery due with all attempts. Returns false when it does not exist or is being sent. */
   async replay(webhookId: string, id: string): Promise<boolean> {
-    const isThere = (await this.#connection.query(sql.replay, [webhookId, id, this.#connection.now()])).length > 0;
-    if (isThere) await this.#connection.notify(DELIVERIES_WAITING);
+    const isThere = (await this.connection.query(sql.replay, [webhookId, id, this.connection.now()])).length > 0;
+    if (isThere) await this.connection.notify(DELIVERIES_WAITING);
     return isThere;
   }
 
   /** Makes the waiting deliveries of a webhook due now, with all attempts. */
   async hasten(webhookId: string): Promise<void> {
-    await this.#connection.query(sql.hasten, [webhookId, this.#connection.now()]);
-    await this.#connection.notify(DELIVERIES_WAITING);
+    await this.connection.query(sql.hasten, [webhookId, this.connection.now()]);
+    await this.connection.notify(DELIVERIES_WAITING);
   }
 
   /**
    * Makes deliveries due now that would wait too long, because the clock was set back. No delay is above `mostDelayMs`.
    */
   async mendDueTimes(mostDelayMs: number): Promise<void> {
-    const now = this.#connection.now();
+    const now = this.connection.now();
     const values = [now, now + Math.ceil(mostDelayMs)];
     const [mended] = await Promise.all([
-      this.#connection.query(sql.mendDueTimes, values),
-      this.#connection.query(sql.mendPauses, values),
+      this.connection.query(sql.mendDueTimes, values),
+      this.connection.query(sql.mendPauses, values),
     ]);
-    if (mended.length > 0) await this.#connection.notify(DELIVERIES_WAITING);
+    if (mended.length > 0) await this.connection.notify(DELIVERIES_WAITING);
   }
 
   /** Removes at most `limit` old deliveries. Returns their number. */
   async prune(before: number, limit: number): Promise<number> {
-    return (await this.#connection.query(sql.prune, [before, limit])).length;
+    return (await this.connection.query(sql.prune, [before, limit])).length;
   }
 
   async #waiting(until: number): Promise<(WaitingWebhook & { readonly id: string; readonly due_at: number })[]> {
-    const rows = await this.#connection.query<
+    const rows = await this.connection.query<
       Omit<WaitingWebhook, 'scopes'> & { readonly id: string; readonly due_at: number; readonly scopes: string | null }
     >(sql.waiting, [until]);
     return rows.map((row) => ({ ...row, scopes: row.scopes === null ? null : (JSON.parse(row.scopes) as string[]) }));
@@ -351,7 +342,7 @@ export class WebhookDeliveryRepository {
 
   async #withTries(rows: readonly Omit<DeliveryRecord, 'tries'>[]): Promise<DeliveryRecord[]> {
     if (rows.length === 0) return [];
-    const tries = await this.#connection.query<DeliveryTry & { delivery_id: string }>(sql.attempts, [
+    const tries = await this.connection.query<DeliveryTry & { delivery_id: string }>(sql.attempts, [
       JSON.stringify(rows.map(({ id }) => id)),
     ]);
     return rows.map((row) => ({ ...row, tries: tries.filter(({ delivery_id: id }) => id === row.id) }));

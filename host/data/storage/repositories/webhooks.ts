@@ -1,8 +1,7 @@
 import { fail } from '../../../base/core/errors.ts';
 import { newId } from '../../../base/core/ids.ts';
-import type { Connection } from '../database.ts';
 import { checkText } from '../errors.ts';
-import { filtered, loadStatements } from '../statements.ts';
+import { filtered, loadStatements, Repository } from '../statements.ts';
 
 const sql = loadStatements('webhooks', [
   'insert',
@@ -84,13 +83,7 @@ export interface WebhookHealth {
 type WebhookRow = Omit<WebhookRecord, 'events'> & { readonly events: string };
 
 /** The stored webhooks. Only its user sees a webhook. Changes notify the listeners of all hosts. */
-export class WebhookRepository {
-  readonly #connection: Connection;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-  }
-
+export class WebhookRepository extends Repository {
   /** Throws `InvalidWebhookEventType`. */
   async save({ user_id: userId, url, events, secret = null, scopes = null }: NewWebhook): Promise<WebhookRecord> {
     const webhook: WebhookRecord = {
@@ -102,27 +95,27 @@ export class WebhookRepository {
       disabled_reason: null,
     };
     if (secret !== null) checkText('secret', secret);
-    await this.#connection.query(sql.insert, [
+    await this.connection.query(sql.insert, [
       webhook.id,
       userId,
       url,
       JSON.stringify(webhook.events),
       secret,
       textOf(scopes),
-      this.#connection.now(),
+      this.connection.now(),
     ]);
     await this.#changed();
     return webhook;
   }
 
   async read(id: string, userId: string | null): Promise<WebhookRecord | undefined> {
-    const [row] = await this.#connection.query<WebhookRow>(sql.read, [id, userId]);
+    const [row] = await this.connection.query<WebhookRow>(sql.read, [id, userId]);
     return row && fromRow(row);
   }
 
   /** Returns the webhooks of a user, the oldest first; only the webhooks of `event` if it is given. */
   async list(userId: string | null, event?: WebhookEvent): Promise<WebhookRecord[]> {
-    const all = (await this.#connection.query<WebhookRow>(sql.list, [userId])).map(fromRow);
+    const all = (await this.connection.query<WebhookRow>(sql.list, [userId])).map(fromRow);
     return event === undefined ? all : all.filter(({ events }) => wantsEvent(events, event));
   }
 
@@ -137,13 +130,13 @@ export class WebhookRepository {
     };
     const secret = change.secret ?? null;
     if (secret !== null) checkText('secret', secret);
-    await this.#connection.query(sql.update, [
+    await this.connection.query(sql.update, [
       id,
       after.url,
       JSON.stringify(after.events),
       secret,
       textOf(change.scopes ?? null),
-      this.#connection.now(),
+      this.connection.now(),
     ]);
     await this.#changed();
     return after;
@@ -151,20 +144,18 @@ export class WebhookRepository {
 
   /** Enables a webhook. Its waiting deliveries are sent, and its failures are forgotten. */
   async enable(id: string): Promise<void> {
-    await this.#connection.query(sql.enable, [id]);
+    await this.connection.query(sql.enable, [id]);
     await this.#changed();
   }
 
   /** Disables a webhook. Returns false when it was already disabled; the first reason then stays. */
   async disable(id: string, reason: string): Promise<boolean> {
-    return this.#changedIf(
-      (await this.#connection.query(sql.disable, [id, this.#connection.now(), reason])).length > 0,
-    );
+    return this.#changedIf((await this.connection.query(sql.disable, [id, this.connection.now(), reason])).length > 0);
   }
 
   /** Removes a webhook with its deliveries. Returns whether it existed. */
   async delete(id: string, userId: string | null): Promise<boolean> {
-    return this.#changedIf((await this.#connection.query(sql.remove, [id, userId])).length > 0);
+    return this.#changedIf((await this.connection.query(sql.remove, [id, userId])).length > 0);
   }
 
   /** Returns the webhooks of one user, or of all users (null), the oldest first. */
@@ -173,53 +164,53 @@ export class WebhookRepository {
     { limit, offset }: { readonly limit: number; readonly offset: number },
   ): Promise<WebhookRecord[]> {
     return (
-      await this.#connection.query<WebhookRow>(...filtered(sql.listAll, [limit, offset], [['user_id = ?', userId]]))
+      await this.connection.query<WebhookRow>(...filtered(sql.listAll, [limit, offset], [['user_id = ?', userId]]))
     ).map(fromRow);
   }
 
   /** Returns webhooks of all users that are disabled, the last disabled one first. */
   async listDisabled(limit: number): Promise<WebhookRecord[]> {
-    return (await this.#connection.query<WebhookRow>(sql.listDisabled, [limit])).map(fromRow);
+    return (await this.connection.query<WebhookRow>(sql.listDisabled, [limit])).map(fromRow);
   }
 
   /** Returns a webhook of any user. */
   async readAny(id: string): Promise<WebhookRecord | undefined> {
-    const [row] = await this.#connection.query<WebhookRow>(sql.readAny, [id]);
+    const [row] = await this.connection.query<WebhookRow>(sql.readAny, [id]);
     return row && fromRow(row);
   }
 
   /** Removes a webhook of any user. Returns it, or undefined when it did not exist. */
   async deleteAny(id: string): Promise<WebhookRecord | undefined> {
-    const [row] = await this.#connection.query<WebhookRow>(sql.removeAny, [id]);
+    const [row] = await this.connection.query<WebhookRow>(sql.removeAny, [id]);
     await this.#changedIf(row !== undefined);
     return row && fromRow(row);
   }
 
   /** Called after a successful attempt. */
   async succeeded(id: string): Promise<void> {
-    await this.#connection.query(sql.succeeded, [id]);
+    await this.connection.query(sql.succeeded, [id]);
   }
 
   /** Counts a failed attempt. Returns undefined when the webhook does not exist. */
   async failed(id: string): Promise<WebhookHealth | undefined> {
-    return (await this.#connection.query<WebhookHealth>(sql.failed, [id, this.#connection.now()]))[0];
+    return (await this.connection.query<WebhookHealth>(sql.failed, [id, this.connection.now()]))[0];
   }
 
   /** Pauses all deliveries of a webhook for `ms`. */
   async pause(id: string, ms: number): Promise<void> {
-    await this.#connection.query(sql.pause, [id, this.#connection.now() + Math.round(ms)]);
+    await this.connection.query(sql.pause, [id, this.connection.now() + Math.round(ms)]);
   }
 
   async resume(id: string): Promise<void> {
-    await this.#connection.query(sql.resume, [id]);
+    await this.connection.query(sql.resume, [id]);
   }
 
   async secretOfUser(userId: string): Promise<string | undefined> {
-    return (await this.#connection.query<{ secret: string }>(sql.secretOfUser, [userId]))[0]?.secret;
+    return (await this.connection.query<{ secret: string }>(sql.secretOfUser, [userId]))[0]?.secret;
   }
 
   #changed(): Promise<void> {
-    return this.#connection.notify(WEBHOOKS_CHANGED);
+    return this.connection.notify(WEBHOOKS_CHANGED);
   }
 
   async #changedIf(isChanged: boolean): Promise<boolean> {

@@ -1,5 +1,4 @@
-import type { Connection } from '../../database.ts';
-import { loadStatements } from '../../statements.ts';
+import { loadStatements, Repository } from '../../statements.ts';
 import type { BatchRecord, BatchStatus } from './batches.ts';
 
 const sql = loadStatements('batch-runs', [
@@ -52,26 +51,20 @@ export interface BatchEnd {
 }
 
 /** The writes of attempts at batches, of all users. Writes of an attempt that is not the latest one do nothing. */
-export class BatchRunRepository {
-  readonly #connection: Connection;
-
-  constructor(connection: Connection) {
-    this.#connection = connection;
-  }
-
+export class BatchRunRepository extends Repository {
   /** Begins an attempt; undefined if there is no such batch. */
   async begin(id: string): Promise<BatchRecord | undefined> {
-    return (await this.#connection.query<BatchRecord>(sql.begin, [id]))[0];
+    return (await this.connection.query<BatchRecord>(sql.begin, [id]))[0];
   }
 
   /** Returns the batch; undefined if another attempt has begun or the batch is gone. */
   async read({ id, attempt }: BatchLease): Promise<BatchRecord | undefined> {
-    return (await this.#connection.query<BatchRecord>(sql.read, [id, attempt]))[0];
+    return (await this.connection.query<BatchRecord>(sql.read, [id, attempt]))[0];
   }
 
   /** Stores that the input is valid. */
   async start({ id, attempt }: BatchLease, total: number, model: string | null): Promise<void> {
-    await this.#connection.query(sql.start, [id, attempt, this.#connection.now(), total, model]);
+    await this.connection.query(sql.start, [id, attempt, this.connection.now(), total, model]);
   }
 
   /**
@@ -80,9 +73,9 @@ export class BatchRunRepository {
    */
   async answer(lease: BatchLease, { line, file, outcome, json, usage }: BatchAnswer): Promise<boolean> {
     const { id, attempt } = lease;
-    const stored = await this.#connection.query(sql.answer, [id, attempt, line, file, json]);
+    const stored = await this.connection.query(sql.answer, [id, attempt, line, file, json]);
     if (stored.length === 0) return (await this.read(lease)) !== undefined;
-    await this.#connection.query(sql.count, [
+    await this.connection.query(sql.count, [
       id,
       outcome === 'completed' ? 1 : 0,
       outcome === 'failed' ? 1 : 0,
@@ -96,7 +89,7 @@ export class BatchRunRepository {
 
   /** Returns the numbers of the lines that have an answer. */
   async answeredLines(id: string): Promise<ReadonlySet<number>> {
-    const rows = await this.#connection.query<{ line: number }>(sql.answeredLines, [id]);
+    const rows = await this.connection.query<{ line: number }>(sql.answeredLines, [id]);
     return new Set(rows.map(({ line }) => line));
   }
 
@@ -105,20 +98,20 @@ export class BatchRunRepository {
    * and a limited number and length.
    */
   answers(id: string, file: BatchFile, after: number): Promise<{ readonly line: number; readonly answer: string }[]> {
-    return this.#connection.query(sql.answers, [id, file, after, PAGE_ANSWERS, PAGE_CHARACTERS]);
+    return this.connection.query(sql.answers, [id, file, after, PAGE_ANSWERS, PAGE_CHARACTERS]);
   }
 
   /** Stores that every line has its answer. Does nothing for a batch that is being cancelled. */
   async finalize({ id, attempt }: BatchLease): Promise<void> {
-    await this.#connection.query(sql.finalize, [id, attempt, this.#connection.now()]);
+    await this.connection.query(sql.finalize, [id, attempt, this.connection.now()]);
   }
 
   /** Ends a batch and removes its answers, which its files have. Returns false when another attempt has begun. */
   async finish({ id, attempt }: BatchLease, end: BatchEnd): Promise<boolean> {
     const { status, outputFileId = null, errorFileId = null, errors = null } = end;
-    const values = [id, attempt, status, this.#connection.now(), outputFileId, errorFileId, errors];
-    if ((await this.#connection.query(sql.finish, values)).length === 0) return false;
-    await this.#connection.query(sql.removeAnswers, [id]);
+    const values = [id, attempt, status, this.connection.now(), outputFileId, errorFileId, errors];
+    if ((await this.connection.query(sql.finish, values)).length === 0) return false;
+    await this.connection.query(sql.removeAnswers, [id]);
     return true;
   }
 }

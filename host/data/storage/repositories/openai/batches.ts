@@ -1,5 +1,5 @@
 import type { Connection } from '../../database.ts';
-import { loadStatements } from '../../statements.ts';
+import { CallerRepository, loadStatements } from '../../statements.ts';
 import { type TaskStatus, hasEnded } from '../../task-state.ts';
 
 const sql = loadStatements('batches', ['insert', 'read', 'newest', 'oldest', 'cancel', 'remove', 'prune']);
@@ -74,25 +74,14 @@ export interface BatchPage {
 /** Comes behind every hexadecimal digit, in every collation. */
 const BEHIND = 'g';
 
-/** The owner where the host requires no keys. */
-const NOBODY = '';
-
 /** The batches of a user, or of all callers where the host requires no keys (null). */
-export class BatchRepository {
-  readonly #connection: Connection;
-  readonly #owner: string;
-
-  constructor(connection: Connection, userId: string | null) {
-    this.#connection = connection;
-    this.#owner = userId ?? NOBODY;
-  }
-
+export class BatchRepository extends CallerRepository {
   /** Stores a batch that the task runs. Does nothing for a batch that is stored again after an unknown commit. */
   async insert(batch: NewBatch, taskId: string): Promise<void> {
     const isChecked = batch.total > 0;
-    await this.#connection.query(sql.insert, [
+    await this.connection.query(sql.insert, [
       batch.id,
-      this.#owner,
+      this.owner,
       taskId,
       batch.endpoint,
       batch.input_file_id,
@@ -107,7 +96,7 @@ export class BatchRepository {
   }
 
   async read(id: string): Promise<ListedBatch | undefined> {
-    const [row] = await this.#connection.query<BatchRow>(sql.read, [id, this.#owner]);
+    const [row] = await this.connection.query<BatchRow>(sql.read, [id, this.owner]);
     return row && listed(row);
   }
 
@@ -115,8 +104,8 @@ export class BatchRepository {
    * Returns at most `limit` batches, the newest first: those right before `before`, or else those right after `after`.
    */
   async list({ prefix, after = prefix + BEHIND, before, limit }: BatchPage): Promise<ListedBatch[]> {
-    const values = [this.#owner, before ?? prefix, after, limit];
-    const rows = await this.#connection.query<BatchRow>(before === undefined ? sql.newest : sql.oldest, values);
+    const values = [this.owner, before ?? prefix, after, limit];
+    const rows = await this.connection.query<BatchRow>(before === undefined ? sql.newest : sql.oldest, values);
     return (before === undefined ? rows : rows.toReversed()).map(listed);
   }
 
@@ -125,14 +114,14 @@ export class BatchRepository {
    * has no use any more. Does nothing when the batch has ended or is about to.
    */
   async cancel(id: string): Promise<string | undefined> {
-    const values = [id, this.#owner, this.#connection.now()];
-    const [batch] = await this.#connection.query<{ task_id: string; attempt: number }>(sql.cancel, values);
+    const values = [id, this.owner, this.connection.now()];
+    const [batch] = await this.connection.query<{ task_id: string; attempt: number }>(sql.cancel, values);
     return batch?.attempt === 0 ? batch.task_id : undefined;
   }
 
   /** Removes a batch with its answers. */
   async delete(id: string): Promise<void> {
-    await this.#connection.query(sql.remove, [id, this.#owner]);
+    await this.connection.query(sql.remove, [id, this.owner]);
   }
 }
 

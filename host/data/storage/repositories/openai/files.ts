@@ -1,6 +1,6 @@
 import { type AanaError, fail } from '../../../../base/core/errors.ts';
 import type { Connection } from '../../database.ts';
-import { loadStatements } from '../../statements.ts';
+import { CallerRepository, loadStatements } from '../../statements.ts';
 import { foldKept, sumOfKept } from '../kept-bytes.ts';
 
 const sql = loadStatements('files', [
@@ -37,47 +37,36 @@ export interface FilePage {
   readonly limit: number;
 }
 
-/** The owner where the host requires no keys. */
-const NOBODY = '';
-
 /** The files of a user, or of all callers where the host requires no keys (null). Expired files are not found. */
-export class FileRepository {
-  readonly #connection: Connection;
-  readonly #owner: string;
-
-  constructor(connection: Connection, userId: string | null) {
-    this.#connection = connection;
-    this.#owner = userId ?? NOBODY;
-  }
-
+export class FileRepository extends CallerRepository {
   /** Stores a file. Throws `StorageFull` if the user then keeps more than `maxBytes`. */
   async insert(file: FileRecord, maxBytes: number = Number.MAX_SAFE_INTEGER): Promise<void> {
     const { id, purpose, filename, bytes, sha256, created_at: createdAt, expires_at: expiresAt } = file;
-    const row = [id, this.#owner, purpose, filename, bytes, sha256, createdAt, expiresAt];
-    await this.#connection.query(sql.insert, row);
+    const row = [id, this.owner, purpose, filename, bytes, sha256, createdAt, expiresAt];
+    await this.connection.query(sql.insert, row);
     await this.requireRoom(maxBytes);
   }
 
   /** Throws `StorageFull` if the user keeps more than `maxBytes` of files and parts of files. */
   async requireRoom(maxBytes: number = Number.MAX_SAFE_INTEGER): Promise<void> {
-    const kept = await sumOfKept(this.#connection, sql, this.#owner);
+    const kept = await sumOfKept(this.connection, sql, this.owner);
     if (kept.bytes > maxBytes) throw full(kept.bytes, maxBytes);
-    await foldKept(this.#connection, sql, this.#owner, kept);
+    await foldKept(this.connection, sql, this.owner, kept);
   }
 
   async read(id: string): Promise<FileRecord | undefined> {
-    return (await this.#connection.query<FileRecord>(sql.read, [id, this.#owner, this.#connection.now()]))[0];
+    return (await this.connection.query<FileRecord>(sql.read, [id, this.owner, this.connection.now()]))[0];
   }
 
   /** Returns a page of files in the order of their ids, which is the order of their uploads. */
   list({ after = '', purpose = '', order, limit }: FilePage): Promise<FileRecord[]> {
     const statement = order === 'asc' ? sql.oldest : sql.newest;
-    return this.#connection.query(statement, [this.#owner, this.#connection.now(), after, purpose, limit]);
+    return this.connection.query(statement, [this.owner, this.connection.now(), after, purpose, limit]);
   }
 
   /** Returns whether the file existed. */
   async delete(id: string): Promise<boolean> {
-    return (await this.#connection.query(sql.remove, [id, this.#owner])).length > 0;
+    return (await this.connection.query(sql.remove, [id, this.owner])).length > 0;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Connection } from '../../database.ts';
-import { loadStatements } from '../../statements.ts';
+import { CallerRepository, loadStatements } from '../../statements.ts';
 import type { TaskStatus } from '../../task-state.ts';
 import { type NewAnswer, type NewResponse, ResponseRepository, type RunStatus, runStatusOf } from './responses.ts';
 
@@ -64,14 +64,11 @@ export interface EventPage {
 export const responseChanged = (id: string): string => `response ${id}`;
 
 /** The responses of a user that tasks make, or those of all callers where the host requires no keys (null). */
-export class ResponseRunRepository {
-  readonly #connection: Connection;
-  readonly #owner: string;
+export class ResponseRunRepository extends CallerRepository {
   readonly #responses: ResponseRepository;
 
   constructor(connection: Connection, userId: string | null) {
-    this.#connection = connection;
-    this.#owner = userId ?? '';
+    super(connection, userId);
     this.#responses = new ResponseRepository(connection, userId);
   }
 
@@ -82,8 +79,8 @@ export class ResponseRunRepository {
   async insert(response: NewResponse, { taskId, request, events }: NewRun, maxBytes?: number): Promise<void> {
     if (await this.#responses.read(response.id)) return;
     await this.#responses.save(response, maxBytes);
-    await this.#connection.query(sql.insert, [response.id, taskId, request, events.length]);
-    if (events.length > 0) await this.#connection.query(sql.addEvents, [response.id, 0, JSON.stringify(events)]);
+    await this.connection.query(sql.insert, [response.id, taskId, request, events.length]);
+    if (events.length > 0) await this.connection.query(sql.addEvents, [response.id, 0, JSON.stringify(events)]);
   }
 
   /**
@@ -91,12 +88,12 @@ export class ResponseRunRepository {
    * there are more than `keptEvents`.
    */
   async begin(id: string, keptEvents: number): Promise<BegunRun | undefined> {
-    const [run] = await this.#connection.query<{ attempt: number; request: string; event_count: number }>(sql.begin, [
+    const [run] = await this.connection.query<{ attempt: number; request: string; event_count: number }>(sql.begin, [
       id,
     ]);
     if (!run) return undefined;
-    if (run.event_count > keptEvents) await this.#connection.query(sql.removeEvents, [id]);
-    await this.#connection.notify(responseChanged(id));
+    if (run.event_count > keptEvents) await this.connection.query(sql.removeEvents, [id]);
+    await this.connection.notify(responseChanged(id));
     return { id, attempt: run.attempt, request: run.request, eventCount: run.event_count };
   }
 
@@ -105,43 +102,43 @@ export class ResponseRunRepository {
    * count once. Returns false when the response has ended or another attempt has begun.
    */
   async report({ id, attempt }: RunLease, first: number, events: readonly string[]): Promise<boolean> {
-    const counted = await this.#connection.query(sql.count, [id, attempt, first, events.length]);
+    const counted = await this.connection.query(sql.count, [id, attempt, first, events.length]);
     if (counted.length === 0) {
       const values = [id, attempt, first + events.length];
-      return (await this.#connection.query(sql.isCounted, values)).length > 0;
+      return (await this.connection.query(sql.isCounted, values)).length > 0;
     }
-    await this.#connection.query(sql.addEvents, [id, first, `[${events.join(',')}]`]);
-    await this.#connection.notifyHere(responseChanged(id)); // not to all hosts, as for the values of tasks
+    await this.connection.query(sql.addEvents, [id, first, `[${events.join(',')}]`]);
+    await this.connection.notifyHere(responseChanged(id)); // not to all hosts, as for the values of tasks
     return true;
   }
 
   /** Ends a response with its answer. Returns false when it has ended or another attempt has begun. */
   async finish({ id, attempt }: RunLease, status: RunStatus, answer: NewAnswer, maxBytes?: number): Promise<boolean> {
-    if ((await this.#connection.query(sql.finish, [id, attempt, status])).length === 0) return false;
+    if ((await this.connection.query(sql.finish, [id, attempt, status])).length === 0) return false;
     await this.#responses.complete(id, answer, maxBytes);
-    await this.#connection.notify(responseChanged(id));
+    await this.connection.notify(responseChanged(id));
     return true;
   }
 
   /** Ends a response without an answer. Returns its task; undefined if it has ended or is gone. */
   async cancel(id: string): Promise<string | undefined> {
-    const [run] = await this.#connection.query<{ task_id: string }>(sql.cancel, [id, this.#owner]);
-    if (run) await this.#connection.notify(responseChanged(id));
+    const [run] = await this.connection.query<{ task_id: string }>(sql.cancel, [id, this.owner]);
+    if (run) await this.connection.notify(responseChanged(id));
     return run?.task_id;
   }
 
   /** Returns the task of a response that has not ended. */
   async taskOf(id: string): Promise<string | undefined> {
-    return (await this.#connection.query<{ task_id: string }>(sql.task, [id, this.#owner]))[0]?.task_id;
+    return (await this.connection.query<{ task_id: string }>(sql.task, [id, this.owner]))[0]?.task_id;
   }
 
   /** Returns where a response is; undefined for one that no task makes. */
   async state(id: string): Promise<RunState | undefined> {
-    const [row] = await this.#connection.query<{
+    const [row] = await this.connection.query<{
       status: RunStatus;
       task_status: TaskStatus | null;
       event_count: number;
-    }>(sql.read, [id, this.#owner]);
+    }>(sql.read, [id, this.owner]);
     if (!row) return undefined;
     const { status, task_status: task, event_count: eventCount } = row;
     return { status: runStatusOf(status, task), eventCount };
@@ -149,7 +146,7 @@ export class ResponseRunRepository {
 
   /** Returns the numbers of events of those of the responses that have not ended, by response, whoever owns them. */
   async positions(ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.#connection.query<{ id: string; position: number }>(sql.positions, [JSON.stringify(ids)]);
+    const rows = await this.connection.query<{ id: string; position: number }>(sql.positions, [JSON.stringify(ids)]);
     return new Map(rows.map(({ id, position }) => [id, position]));
   }
 
@@ -159,7 +156,7 @@ export class ResponseRunRepository {
    */
   async events(id: string, first: number): Promise<readonly EventPage[]> {
     const values = [id, first, PAGE_ROWS, PAGE_CHARACTERS];
-    const rows = await this.#connection.query<{ first_number: number; events: string }>(sql.events, values);
+    const rows = await this.connection.query<{ first_number: number; events: string }>(sql.events, values);
     return rows.map(({ first_number: number, events }) => ({ first: number, events }));
   }
 }

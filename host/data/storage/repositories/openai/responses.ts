@@ -1,6 +1,6 @@
 import { type AanaError, fail } from '../../../../base/core/errors.ts';
 import type { Connection } from '../../database.ts';
-import { loadStatements } from '../../statements.ts';
+import { CallerRepository, loadStatements } from '../../statements.ts';
 import { hasEnded, type TaskStatus } from '../../task-state.ts';
 import { foldKept, sumOfKept } from '../kept-bytes.ts';
 
@@ -70,23 +70,13 @@ export interface ChainLink {
   readonly status: RunStatus | null;
 }
 
-/** The owner where the host requires no keys. */
-const NOBODY = '';
 /** Most responses in a chain. */
 const MAX_CHAIN = 10_000;
 /** The part of its limit that a user keeps who was over it, so that not every further response removes others. */
 const KEPT_PART = 0.9;
 
 /** The responses of a user, or of all callers where the host requires no keys (null). */
-export class ResponseRepository {
-  readonly #connection: Connection;
-  readonly #owner: string;
-
-  constructor(connection: Connection, userId: string | null) {
-    this.#connection = connection;
-    this.#owner = userId ?? NOBODY;
-  }
-
+export class ResponseRepository extends CallerRepository {
   /**
    * Stores a response. If the user then keeps more than `maxBytes`, those that were not used for longest are removed,
    * but none that a task makes. Throws `StorageFull` for a response that is larger than `maxBytes`, or for which those
@@ -102,13 +92,13 @@ export class ResponseRepository {
     ];
     const bytes = bytesOf(items) + Buffer.byteLength(body);
     if (bytes > maxBytes) throw tooLarge(bytes, maxBytes);
-    const now = this.#connection.now();
+    const now = this.connection.now();
     await Promise.all([
-      this.#connection.query(sql.insert, [id, this.#owner, previousId, body, bytes, now]),
+      this.connection.query(sql.insert, [id, this.owner, previousId, body, bytes, now]),
       ...items.map((item, position) =>
-        this.#connection.query(sql.insertItem, [id, position, item.source, this.#owner, item.id, item.json]),
+        this.connection.query(sql.insertItem, [id, position, item.source, this.owner, item.id, item.json]),
       ),
-      previousId === null ? undefined : this.#connection.query(sql.touch, [previousId, this.#owner, MAX_CHAIN, now]),
+      previousId === null ? undefined : this.connection.query(sql.touch, [previousId, this.owner, MAX_CHAIN, now]),
     ]);
     if ((await this.#keepWithin(maxBytes, id, bytes)) > maxBytes) throw full(maxBytes);
   }
@@ -120,19 +110,19 @@ export class ResponseRepository {
     maxBytes: number = Number.MAX_SAFE_INTEGER,
   ): Promise<void> {
     const [[before], [counted]] = await Promise.all([
-      this.#connection.query<{ body: string }>(sql.read, [id, this.#owner]),
-      this.#connection.query<{ items: number }>(sql.countItems, [id]),
+      this.connection.query<{ body: string }>(sql.read, [id, this.owner]),
+      this.connection.query<{ items: number }>(sql.countItems, [id]),
     ]);
     if (!before) return;
     const added = bytesOf(output) + Buffer.byteLength(body) - Buffer.byteLength(before.body) + eventBytes;
     await Promise.all([
-      this.#connection.query(sql.complete, [id, this.#owner, body, added, eventBytes]),
+      this.connection.query(sql.complete, [id, this.owner, body, added, eventBytes]),
       ...output.map((item, index) =>
-        this.#connection.query(sql.insertItem, [
+        this.connection.query(sql.insertItem, [
           id,
           (counted?.items ?? 0) + index,
           'output',
-          this.#owner,
+          this.owner,
           item.id,
           item.json,
         ]),
@@ -143,19 +133,19 @@ export class ResponseRepository {
 
   /** Removes responses of a user over the limit, but not the new one. Returns the bytes that the user then keeps. */
   async #keepWithin(maxBytes: number, id: string, newBytes: number): Promise<number> {
-    let kept = await sumOfKept(this.#connection, sql, this.#owner);
+    let kept = await sumOfKept(this.connection, sql, this.owner);
     if (kept.bytes > maxBytes) {
       const most = Math.max(newBytes, Math.floor(maxBytes * KEPT_PART));
-      await this.#connection.query(sql.evict, [this.#owner, most, id]);
-      kept = await sumOfKept(this.#connection, sql, this.#owner);
+      await this.connection.query(sql.evict, [this.owner, most, id]);
+      kept = await sumOfKept(this.connection, sql, this.owner);
     }
-    await foldKept(this.#connection, sql, this.#owner, kept);
+    await foldKept(this.connection, sql, this.owner, kept);
     return kept.bytes;
   }
 
   async read(id: string): Promise<ResponseRecord | undefined> {
     const [[row], output] = await Promise.all([
-      this.#connection.query<ResponseRow>(sql.read, [id, this.#owner]),
+      this.connection.query<ResponseRow>(sql.read, [id, this.owner]),
       this.#items(id, 'output'),
     ]);
     if (!row) return undefined;
@@ -166,7 +156,7 @@ export class ResponseRepository {
   /** Returns the JSON of the items that a response was given, in order; undefined if there is no such response. */
   async input(id: string): Promise<readonly string[] | undefined> {
     const [rows, input] = await Promise.all([
-      this.#connection.query(sql.read, [id, this.#owner]),
+      this.connection.query(sql.read, [id, this.owner]),
       this.#items(id, 'input'),
     ]);
     return rows.length === 0 ? undefined : input;
@@ -177,37 +167,37 @@ export class ResponseRepository {
    * response is not whole: that one was removed.
    */
   async chain(id: string): Promise<readonly ChainLink[]> {
-    const rows = await this.#connection.query<Omit<ChainLink, 'previousId'> & { previous_id: string | null }>(
+    const rows = await this.connection.query<Omit<ChainLink, 'previousId'> & { previous_id: string | null }>(
       sql.chain,
-      [id, this.#owner, MAX_CHAIN],
+      [id, this.owner, MAX_CHAIN],
     );
     return rows.map(({ previous_id: previousId, ...link }) => ({ ...link, previousId }));
   }
 
   /** Returns the JSON of all items of a response and of those that it continues, the oldest first. */
   async chainItems(id: string): Promise<readonly string[]> {
-    return this.#texts(sql.chainItems, [id, this.#owner, MAX_CHAIN]);
+    return this.#texts(sql.chainItems, [id, this.owner, MAX_CHAIN]);
   }
 
   /** Returns the JSON of the newest item with this id. */
   async findItem(itemId: string): Promise<string | undefined> {
-    return (await this.#texts(sql.findItem, [this.#owner, itemId]))[0];
+    return (await this.#texts(sql.findItem, [this.owner, itemId]))[0];
   }
 
   /** Removes a response with its items. Returns whether it existed. */
   async delete(id: string): Promise<boolean> {
-    return (await this.#connection.query(sql.remove, [id, this.#owner])).length > 0;
+    return (await this.connection.query(sql.remove, [id, this.owner])).length > 0;
   }
 
   #items(id: string, source: 'input' | 'output'): Promise<readonly string[]> {
-    return this.#texts(sql.items, [id, this.#owner, source]);
+    return this.#texts(sql.items, [id, this.owner, source]);
   }
 
   async #texts(
     statement: (typeof sql)[keyof typeof sql],
     values: readonly (string | number)[],
   ): Promise<readonly string[]> {
-    return (await this.#connection.query<{ item: string }>(statement, values)).map(({ item }) => item);
+    return (await this.connection.query<{ item: string }>(statement, values)).map(({ item }) => item);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Connection } from '../../database.ts';
-import { loadStatements } from '../../statements.ts';
+import { CallerRepository, loadStatements } from '../../statements.ts';
 import { type FileRecord, FileRepository } from './files.ts';
 
 const sql = loadStatements('uploads', [
@@ -43,30 +43,24 @@ export interface PartRecord {
   readonly bytes: number;
 }
 
-/** The owner where the host requires no keys. */
-const NOBODY = '';
-
 /** The uploads of a user, or of all callers where the host requires no keys (null). */
-export class UploadRepository {
-  readonly #connection: Connection;
-  readonly #owner: string;
+export class UploadRepository extends CallerRepository {
   readonly #files: FileRepository;
 
   constructor(connection: Connection, userId: string | null) {
-    this.#connection = connection;
-    this.#owner = userId ?? NOBODY;
+    super(connection, userId);
     this.#files = new FileRepository(connection, userId);
   }
 
   async insert(upload: NewUpload): Promise<void> {
     const { id, purpose, filename, bytes, file_expires_after: expiry, created_at: now, expires_at: until } = upload;
-    await this.#connection.query(sql.insert, [id, this.#owner, purpose, filename, bytes, expiry, now, until]);
+    await this.connection.query(sql.insert, [id, this.owner, purpose, filename, bytes, expiry, now, until]);
   }
 
   /** An upload whose time is over is `expired`. */
   async read(id: string): Promise<UploadRecord | undefined> {
-    const [row] = await this.#connection.query<UploadRecord>(sql.read, [id, this.#owner]);
-    const isOver = row?.status === 'pending' && row.expires_at <= this.#connection.now();
+    const [row] = await this.connection.query<UploadRecord>(sql.read, [id, this.owner]);
+    const isOver = row?.status === 'pending' && row.expires_at <= this.connection.now();
     return isOver ? { ...row, status: 'expired' } : row;
   }
 
@@ -75,16 +69,16 @@ export class UploadRepository {
    * the user then keeps more than `maxBytes`.
    */
   async addPart(id: string, part: PartRecord, maxBytes?: number): Promise<number | undefined> {
-    const [counted] = await this.#connection.query<{ part_count: number }>(sql.countPart, this.#pending(id));
+    const [counted] = await this.connection.query<{ part_count: number }>(sql.countPart, this.#pending(id));
     if (!counted) return undefined;
-    await this.#connection.query(sql.insertPart, [part.id, id, this.#owner, part.bytes]);
+    await this.connection.query(sql.insertPart, [part.id, id, this.owner, part.bytes]);
     await this.#files.requireRoom(maxBytes);
     return counted.part_count;
   }
 
   /** Returns the parts in no order. */
   parts(id: string): Promise<PartRecord[]> {
-    return this.#connection.query(sql.parts, [id, this.#owner]);
+    return this.connection.query(sql.parts, [id, this.owner]);
   }
 
   /**
@@ -92,7 +86,7 @@ export class UploadRepository {
    * not pending. Throws `StorageFull` like {@link FileRepository.insert}.
    */
   async complete(id: string, file: FileRecord, maxBytes?: number): Promise<string[] | undefined> {
-    const completed = await this.#connection.query(sql.complete, [...this.#pending(id), file.id]);
+    const completed = await this.connection.query(sql.complete, [...this.#pending(id), file.id]);
     if (completed.length === 0) return undefined;
     const parts = await this.#removeParts(id);
     await this.#files.insert(file, maxBytes);
@@ -101,16 +95,16 @@ export class UploadRepository {
 
   /** Ends an upload without a file. Returns the ids of the parts; undefined if the upload is not pending. */
   async cancel(id: string): Promise<string[] | undefined> {
-    const cancelled = await this.#connection.query(sql.cancel, this.#pending(id));
+    const cancelled = await this.connection.query(sql.cancel, this.#pending(id));
     return cancelled.length === 0 ? undefined : this.#removeParts(id);
   }
 
   #pending(id: string): [id: string, owner: string, now: number] {
-    return [id, this.#owner, this.#connection.now()];
+    return [id, this.owner, this.connection.now()];
   }
 
   #removeParts(id: string): Promise<string[]> {
-    return removeParts(this.#connection, id);
+    return removeParts(this.connection, id);
   }
 }
 
