@@ -1,4 +1,4 @@
-import { delay } from '../../base/core/abort.ts';
+import { RepeatedWork } from '../../base/core/async/repeated-work.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import { hasEnded, type HeldLease, type Storage } from '../storage/index.ts';
 import { SeenLeases } from './seen-leases.ts';
@@ -32,10 +32,8 @@ const MOST_INTERVALS = 2;
  * Puts tasks of lost hosts back into the queue, and removes tasks that ended long ago. Every host has a sweeper; they
  * do not disturb each other.
  */
-export class Sweeper {
+export class Sweeper extends RepeatedWork {
   readonly #options: SweeperOptions;
-  readonly #stopping = new AbortController();
-  #loop: Promise<void> = Promise.resolve();
   #prunedAt = Number.NEGATIVE_INFINITY;
   readonly #leases = new SeenLeases();
   readonly #everyMs: number;
@@ -47,30 +45,17 @@ export class Sweeper {
   #looksFrom = 0;
 
   constructor(options: SweeperOptions) {
-    this.#options = options;
-    this.#everyMs = Math.max(100, options.leaseMs / 4);
-  }
-
-  start(): void {
-    this.#loop = this.#sweepAndWait();
-  }
-
-  async stop(): Promise<void> {
-    this.#stopping.abort();
-    await this.#loop;
-  }
-
-  async #sweepAndWait(): Promise<void> {
-    const { signal } = this.#stopping;
-    while (!signal.aborted) {
-      try {
+    const everyMs = Math.max(100, options.leaseMs / 4);
+    super({
+      everyMs,
+      work: async (signal) => {
         await this.#sweep();
-        if (performance.now() - this.#prunedAt > PRUNE_EVERY_MS) await this.#prune();
-      } catch (error) {
-        this.#options.log.warn('lost and old tasks were not swept', { error });
-      }
-      await delay(this.#everyMs, signal).catch(() => {});
-    }
+        if (performance.now() - this.#prunedAt > PRUNE_EVERY_MS) await this.#prune(signal);
+      },
+      onError: (error) => options.log.warn('lost and old tasks were not swept', { error }),
+    });
+    this.#options = options;
+    this.#everyMs = everyMs;
   }
 
   /**
@@ -99,10 +84,10 @@ export class Sweeper {
     if (lost.length > 0) await endLost(storage, lost, log);
   }
 
-  async #prune(): Promise<void> {
+  async #prune(signal: AbortSignal): Promise<void> {
     const { storage, files, retentionMs } = this.#options;
     this.#prunedAt = performance.now();
-    for (let removed = BATCH; retentionMs > 0 && removed === BATCH && !this.#stopping.signal.aborted;) {
+    for (let removed = BATCH; retentionMs > 0 && removed === BATCH && !signal.aborted;) {
       const ids = await storage.write(({ tasks, connection }) => tasks.prune(connection.now() - retentionMs, BATCH));
       for (const id of ids) await files.remove(id);
       removed = ids.length;
