@@ -10,7 +10,7 @@ import {
   UserLimits,
 } from '../data/access/index.ts';
 import { ARTIFACTS_DIR, TASK_FILES_DIR } from '../io/artifacts/index.ts';
-import { BackgroundResponses, Batches, ResponseStores } from '../apis/openai/index.ts';
+import { BackgroundResponses, Batches, StoredResponses } from '../apis/openai/index.ts';
 import { childEnvironment, type Config } from '../base/config/index.ts';
 import { fail } from '../base/core/errors.ts';
 import type { Telemetry } from '../base/core/telemetry.ts';
@@ -87,7 +87,7 @@ export class Services {
   readonly rateLimits: RateLimits;
   readonly userLimits: UserLimits;
   /** The stored responses of OpenAI's API. */
-  readonly responses: ResponseStores;
+  readonly responses: StoredResponses;
   /** The responses that tasks make. */
   readonly background: BackgroundResponses;
   /** The stored files of OpenAI's API. */
@@ -196,7 +196,7 @@ export class Services {
       buildLimits: config.plugin_builds,
       prepare: async ({ capabilities }, loading) => capabilities.includes('media') && this.openMedia(loading),
     });
-    this.responses = new ResponseStores({
+    this.responses = new StoredResponses({
       storage: this.storage,
       config: config.openai.responses,
       log: inArea(log, 'openai'),

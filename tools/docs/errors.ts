@@ -1,13 +1,13 @@
 import { definitionOf, type ErrorName, PROGRAM_ERRORS, REQUEST_ERRORS } from '../../host/base/core/error-table.ts';
-import { mayBeRepeated, statusOf } from '../../host/base/core/errors.ts';
+import { statusOf } from '../../host/base/core/errors.ts';
 import { ORIGINAL_STATUS } from '../../host/apis/http/response/status.ts';
 
 /** Returns `docs/errors.md`, made from the table of errors. */
 export function renderErrorDocs(): string {
   const requests = (Object.keys(REQUEST_ERRORS) as ErrorName[]).map((name) => {
-    const { original = ORIGINAL_STATUS, when, data = [] } = definitionOf(name);
+    const { kind, retry = kind === 'unavailable', original = ORIGINAL_STATUS, when, data = [] } = definitionOf(name);
     const keys = typeof data === 'string' ? data : data.map((key) => `\`${key.replace('?', '')}\``).join(', ');
-    return `| \`${name}\` | ${statusOf(name)} | ${mayBeRepeated(name) ? 'yes' : ''} | ${original} | ${when} | ${keys} |`;
+    return `| \`${name}\` | ${statusOf(name)} | ${retry ? 'yes' : ''} | ${original} | ${when} | ${keys} |`;
   });
   const programs = Object.entries(PROGRAM_ERRORS).map(([name, { when }]) => `| \`${name}\` | ${when} |`);
   return `# Errors

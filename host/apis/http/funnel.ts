@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import type { Context } from 'koa';
-import { errorLogFields, loggedStack, toErrorRecord } from '../../base/core/errors.ts';
+import { errorLogFields, loggedStack } from '../../base/core/errors.ts';
 import { traceFields } from '../../base/core/request-context.ts';
 import { callerOf, showsInside } from './guards/caller.ts';
 import { errorJson } from './response/error-body.ts';
@@ -16,6 +16,7 @@ import {
   traceparentOf,
 } from './request/request-context.ts';
 import type { BeginRequest } from './request/request-telemetry.ts';
+import { retryAfterS } from './response/retry-after.ts';
 import { statusOfThrown } from './response/status.ts';
 
 /**
@@ -106,18 +107,6 @@ function answerError(ctx: Context, error: unknown, options: HttpAppOptions): voi
     : errorJson(error, showsInside(ctx, options.includeStacktrace), options.compatStatus);
 }
 
-/** Returns the wait of the error, or the usual one, in whole seconds. */
-function retryAfterS(error: unknown): number {
-  const { retry_after_s: wait } = (toErrorRecord(error).data ?? {}) as { readonly retry_after_s?: unknown };
-  return typeof wait === 'number' && wait >= 1 && wait <= MAX_RETRY_AFTER_S ? Math.ceil(wait) : RETRY_AFTER_S;
-}
-
-/**
- * The usual wait of clients. Most unavailable things, such as a full queue or a replica or plugin that restarts, are
- * back soon.
- */
-const RETRY_AFTER_S = 1;
-const MAX_RETRY_AFTER_S = 86_400;
 /** Time between two looks at a refused request, which ends when it sent nothing between them, and its longest time. */
 const [IDLE_MS, LINGER_MS] = [2000, 30_000];
 

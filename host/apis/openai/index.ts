@@ -32,7 +32,7 @@ export { openAiRoutes } from './openai-routes.ts';
 export { realtimeRoute } from './realtime/realtime-route.ts';
 export { BackgroundResponses } from './responses/background/background-responses.ts';
 export { backgroundWork } from './responses/background/background-work.ts';
-export { ResponseStores } from './responses/stored/response-stores.ts';
+export { StoredResponses } from './responses/stored/stored-responses.ts';
 export type { RunContext } from './run-context.ts';
 export { samplingFields } from './text/sampling-fields.ts';
 export { type AnswerHead, newHead, prefixedId } from './text/values.ts';

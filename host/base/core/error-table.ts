@@ -65,8 +65,8 @@ interface ErrorDefinition {
    * these keys. Default: no data.
    */
   readonly data?: readonly string[] | string;
-  /** Whether a task has another attempt after it. Default: whether its kind is `unavailable`. */
-  readonly retry?: boolean;
+  /** Given if a task has another attempt after it. After an error of kind `unavailable` it always has one. */
+  readonly retry?: true;
   /** Its status with `compat_status: original`. Default: 400. */
   readonly original?: number;
 }

@@ -75,12 +75,6 @@ export function statusOf(name: ErrorName): number {
   return status;
 }
 
-/** Returns whether another attempt may succeed after an error of this package. */
-export function mayBeRepeated(name: ErrorName): boolean {
-  const { kind, retry = kind === 'unavailable' } = definitionOf(name);
-  return retry;
-}
-
 /** Returns an error of this package, with the kind of its name in the table of errors. */
 export function fail<N extends ErrorName>(
   name: N,

@@ -8,7 +8,7 @@ import { API_KEYS_CHANGED, type ApiKeyRecord, Pruner, type Storage, type TracedS
 import { keyRefused } from './errors.ts';
 import type { KeyLookUps } from './key-look-ups.ts';
 import { isMistyped, newApiKey } from './key-text.ts';
-import { KnownKeys } from './known-keys.ts';
+import { KeyCache } from './key-cache.ts';
 import { isScope } from './scopes.ts';
 
 const name = (what: string) =>
@@ -87,9 +87,9 @@ const MAX_KEY_LENGTH = 512;
 /** Makes, finds, changes and revokes API keys. */
 export class KeyWork {
   readonly #storage: TracedStorage;
-  readonly #known: KnownKeys;
+  readonly #known: KeyCache;
 
-  constructor(storage: TracedStorage, known: KnownKeys) {
+  constructor(storage: TracedStorage, known: KeyCache) {
     this.#storage = storage;
     this.#known = known;
   }
@@ -208,7 +208,7 @@ export class KeyWork {
 /** The API keys. */
 export class ApiKeys extends KeyWork implements ForCallers<KeyWork> {
   readonly #storage: Storage;
-  readonly #known: KnownKeys;
+  readonly #known: KeyCache;
   readonly #pruner: Pruner;
   #opened: Promise<() => void> | undefined;
   #isOpen = false;
@@ -230,7 +230,7 @@ export class ApiKeys extends KeyWork implements ForCallers<KeyWork> {
     readonly lookUps?: KeyLookUps;
     readonly retentionMs?: number;
   }) {
-    const known = new KnownKeys({ log, freshMs, lookUps });
+    const known = new KeyCache({ log, freshMs, lookUps });
     super(storage, known);
     this.#storage = storage;
     this.#known = known;

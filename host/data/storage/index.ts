@@ -1,7 +1,7 @@
 export type { Connection, Database, Row, Statement, Value } from './database.ts';
 export { mayBeCommitted, UnknownOutcomeError } from './errors.ts';
 export { type AppliedMigration, HOST_MIGRATIONS, migrate, type MigrationSource, migrationState } from './migrate.ts';
-export { PluginStorage } from './plugin-storage.ts';
+export { PluginStorage } from './repositories/plugin-storage.ts';
 export { Pruner } from './pruner.ts';
 export { API_KEYS_CHANGED, type ApiKeyRecord, hashApiKey } from './repositories/api-keys.ts';
 export { type MediaRepositories, Repositories } from './repositories/index.ts';
@@ -36,8 +36,8 @@ export {
   type UploadRecord,
   type UploadStatus,
 } from './repositories/openai/uploads.ts';
-export type { AttemptBatch, ClaimedTask, HeldLease, Lease, Outcome } from './repositories/task-attempts.ts';
-export { TASK_CANCELLED, TASKS_WAITING } from './repositories/task-log.ts';
+export type { AttemptBatch, ClaimedTask, HeldLease, Lease, Outcome } from './repositories/tasks/task-attempts.ts';
+export { TASK_CANCELLED, TASKS_WAITING } from './repositories/tasks/task-log.ts';
 export type {
   AttemptRecord,
   ListedTask,
@@ -46,9 +46,9 @@ export type {
   TaskEvent,
   TaskFilter,
   TaskRecord,
-} from './repositories/task-records.ts';
-export { taskStorageFull } from './repositories/task-usage.ts';
-export { type EnqueueLimits, tooManyTasks } from './repositories/tasks.ts';
+} from './repositories/tasks/task-records.ts';
+export { taskStorageFull } from './repositories/tasks/task-usage.ts';
+export { type EnqueueLimits, tooManyTasks } from './repositories/tasks/tasks.ts';
 export type { ClaimedUsage } from './repositories/usage-records.ts';
 export {
   type AlertHappening,

@@ -1,5 +1,5 @@
 import type { Connection } from './database.ts';
-import type { StoredFile } from './repositories/task-records.ts';
+import type { StoredFile } from './repositories/tasks/task-records.ts';
 
 /** A file that a row of the database needs. */
 export interface NeededFile {

@@ -1,11 +1,14 @@
-import { ERROR_NAMES } from '../../base/core/error-table.ts';
-import { type ErrorRecord, faultOf, fromErrorRecord, mayBeRepeated } from '../../base/core/errors.ts';
+import { definitionOf, ERROR_NAMES } from '../../base/core/error-table.ts';
+import { type ErrorRecord, faultOf, fromErrorRecord } from '../../base/core/errors.ts';
 
 /** Names of errors of the Python SDK after which another attempt may succeed. */
 const OF_PYTHON = ['ActorDiedError', 'OutOfMemoryError', 'PipelineRuntimeError'];
 
-/** Names of errors after which another attempt may succeed. */
-export const RETRYABLE_EXCEPTIONS: readonly string[] = [...ERROR_NAMES.filter(mayBeRepeated), ...OF_PYTHON];
+/** Names of errors after which another attempt may succeed, beside those of kind `unavailable`. */
+export const RETRYABLE_EXCEPTIONS: readonly string[] = [
+  ...ERROR_NAMES.filter((name) => definitionOf(name).retry),
+  ...OF_PYTHON,
+];
 
 const FIRST_DELAY_MS = 1000;
 /** The longest delay before another attempt. */

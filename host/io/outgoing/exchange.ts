@@ -1,8 +1,8 @@
 import { type IncomingMessage, type OutgoingHttpHeaders, request as httpRequest } from 'node:http';
 import { AanaError } from '../../base/core/errors.ts';
-import { type Connection, connectChecked } from './connect.ts';
+import type { Connection } from './connect.ts';
 import { downloadError, reasonOf } from './errors.ts';
-import { type ActiveGuards, type Guards, redirectTarget, requireAsked } from './guards.ts';
+import type { ActiveGuards, Guards } from './guards.ts';
 
 export interface Hop {
   readonly method: 'GET' | 'POST';
@@ -21,9 +21,6 @@ export interface Answer {
 
 /** Default headers. The caller can replace them for the first server. */
 const OWN_HEADERS = { 'user-agent': 'aana-host', accept: '*/*' } as const;
-/** Headers that describe the body and are sent together with it. */
-const DESCRIBES_BODY = /^content-/i;
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /**
  * Runs `work` with a signal that aborts with the caller's signal and after `timeoutMs`. Failures of the connection
@@ -44,41 +41,6 @@ export async function withinTime<G extends Guards, T>(
     if (deadline.aborted) throw downloadError(url, `it took longer than ${guards.timeoutMs / 1000} s`, error);
     throw error instanceof AanaError ? error : downloadError(url, reasonOf(error), error);
   }
-}
-
-/**
- * Sends the request and follows redirects. Each hop uses a new connection to a checked address, so that neither a
- * changing DNS answer nor a redirect can lead to a private address.
- */
-export async function follow(first: Hop, options: ActiveGuards): Promise<Answer> {
-  let hop = first;
-  for (let hops = 0; ; hops++) {
-    requireAsked(hop.url, options);
-    const message = await send(hop, await connectChecked(hop.url, options), options);
-    const location = message.headers.location;
-    if (options.maxRedirects === 0 || location === undefined || !REDIRECTS.has(message.statusCode ?? 0))
-      return { url: hop.url, message };
-    message.destroy();
-    if (hops >= options.maxRedirects)
-      throw downloadError(first.url, `it redirects more than ${options.maxRedirects} times`);
-    hop = redirected(first.url, hop, message.statusCode ?? 0, location);
-  }
-}
-
-/**
- * Returns the request after a redirect, like browsers: 303 always becomes GET, 301 and 302 only after POST. Another
- * origin gets none of the caller's headers, because any of them may contain a key.
- */
-function redirected(start: URL, { method, url: from, headers, body }: Hop, status: number, location: string): Hop {
-  const url = redirectTarget(start, from, location);
-  url.username = '';
-  url.password = '';
-  const isSameOrigin = url.origin === from.origin;
-  const becomesGet = method === 'POST' && status <= 303;
-  const kept = headers.filter(([name]) =>
-    DESCRIBES_BODY.test(name) ? body !== undefined && !becomesGet : isSameOrigin,
-  );
-  return becomesGet ? { method: 'GET', url, headers: kept } : { method, url, headers: kept, body };
 }
 
 /** Sends one request over a connection that is used only for it. The body of the answer is not decompressed. */

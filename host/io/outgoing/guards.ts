@@ -62,19 +62,8 @@ export function parseUrl(address: string): URL {
   return url;
 }
 
-/** Returns the target of a redirect from `from`. Errors name `start`, which the client knows. */
-export function redirectTarget(start: URL, from: URL, location: string): URL {
-  let url: URL;
-  try {
-    url = new URL(location, from);
-  } catch (error) {
-    throw downloadError(start, 'it redirects to something that is not a URL', error);
-  }
-  requireHttp(start, url);
-  return url;
-}
-
-function requireHttp(start: URL, url: URL): void {
+/** Throws `DownloadException`, which names `start`, for a URL of another protocol than HTTP. */
+export function requireHttp(start: URL, url: URL): void {
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
     throw downloadError(start, `only http and https are supported, not ${url.protocol.slice(0, -1)}`);
   if (BAD_PORTS.has(url.port)) throw downloadError(start, `port ${url.port} belongs to another protocol than HTTP`);

@@ -1,7 +1,8 @@
 export { type AddressPolicy, literalAddress, type Lookup } from './addresses.ts';
 export { connect } from './connect.ts';
 export { downloadError, reasonOf, withoutCredentials } from './errors.ts';
-export { follow, type Hop, send, withinTime } from './exchange.ts';
+export { type Hop, send, withinTime } from './exchange.ts';
+export { follow } from './redirects.ts';
 export { openGuardProxy } from './guard-proxy.ts';
 export { type Guards, parseUrl } from './guards.ts';
 export { KeptConnection, type KeptConnectionOptions } from './kept-connection.ts';

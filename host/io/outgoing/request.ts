@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { type AanaError, fail } from '../../base/core/errors.ts';
 import { withoutCredentials } from './errors.ts';
-import { follow, type Hop, withinTime } from './exchange.ts';
+import { type Hop, withinTime } from './exchange.ts';
 import { type Guards, parseUrl } from './guards.ts';
+import { follow } from './redirects.ts';
 
 export interface GuardedRequest {
   readonly method: 'get' | 'post';

@@ -2,14 +2,14 @@ import * as z from 'zod';
 import type { ForCallers } from '../../../base/core/request-context.ts';
 import { parseInput, type ServedEndpoint } from '../../../endpoints/registry/index.ts';
 import type { HostedToolsPolicy } from '../hosted-tools.ts';
-import type { ResponseStore } from '../responses/stored/response-store.ts';
+import type { UserResponses } from '../responses/stored/stored-responses.ts';
 import { type ModelDirectory, onlyModels } from '../../../inference/deployments/index.ts';
 import { batchHasEnded } from '../../../data/storage/index.ts';
 import { BatchAttempt, type BatchAttemptOptions } from './batch-attempt.ts';
 
 export interface BatchWorkOptions extends BatchAttemptOptions {
   readonly models: ModelDirectory;
-  readonly responses: ForCallers<ResponseStore>;
+  readonly responses: ForCallers<UserResponses>;
   /** Whether a parameter without effect is refused. */
   readonly strict: boolean;
   readonly hostedTools: HostedToolsPolicy;

@@ -2,7 +2,7 @@ import type { ClientSecrets } from '../../../data/access/index.ts';
 import type { ForCallers } from '../../../base/core/request-context.ts';
 import type { UploadedFile } from '../../../endpoints/registry/index.ts';
 import type { HostedToolsPolicy } from '../hosted-tools.ts';
-import type { ResponseStore } from '../responses/stored/response-store.ts';
+import type { UserResponses } from '../responses/stored/stored-responses.ts';
 import type { UserBackground } from '../responses/background/background-responses.ts';
 import type { UserBatches } from '../batches/batches.ts';
 import type { UserFiles, UserUploads } from '../../../data/files/index.ts';
@@ -38,7 +38,7 @@ export interface OpenAiRoutesOptions {
   readonly imageInput: { readonly max_images: number; readonly max_bytes: number; readonly fetch: boolean };
   /** Opens images. Throws `ImageReadingException`, `ImageTooLargeException` and the errors of a download. */
   readonly imageScope: () => Promise<ImageScope>;
-  readonly responses: ForCallers<ResponseStore>;
+  readonly responses: ForCallers<UserResponses>;
   /** The responses that tasks make. */
   readonly background: ForCallers<UserBackground>;
   readonly files: ForCallers<UserFiles>;

@@ -10,12 +10,13 @@ import { type ReadInput, readInput } from './read-input.ts';
 import { type ModelResponse, newResponse } from './response-answer.ts';
 import { responseCall } from './response-call.ts';
 import type { InputTokensRequest, ResponseRequest } from './response-fields.ts';
-import { readHistory, type ResponseStore } from './stored/response-store.ts';
+import { readHistory } from './stored/response-chain.ts';
+import type { UserResponses } from './stored/stored-responses.ts';
 import { wholeResponse } from './response-writer.ts';
 
 /** The stored responses that a request can continue. */
 export interface Dialogs {
-  readonly store: ResponseStore;
+  readonly store: UserResponses;
   /** Most bytes of the responses that a request continues. */
   readonly maxBytes: number;
 }

@@ -177,8 +177,7 @@ export class PostgresDatabase implements Database {
     const results = (await client.query({ text: settings, query_timeout: connectionTimeoutMs } as {
       text: string;
     })) as unknown as readonly { readonly rows: readonly { readonly transaction_read_only?: string }[] }[];
-    if (this.#servers.areSeveral && results.at(-1)?.rows[0]?.transaction_read_only === 'on')
-      throw new Error('the server accepts no writes because it is a replica');
+    this.#servers.requireWritable(results.at(-1)?.rows[0]?.transaction_read_only === 'on');
   }
 
   async #lend<T>(pool: ServerPool, work: (connection: PostgresConnection) => Promise<T>): Promise<T> {

@@ -30,9 +30,9 @@ export class Servers {
     return this.list[this.#index] as ServerAddress;
   }
 
-  /** Whether there are servers besides the current one. */
-  get areSeveral(): boolean {
-    return this.list.length > 1;
+  /** Throws for a server that is read-only, if there are other servers that may accept writes. */
+  requireWritable(isReadOnly: boolean): void {
+    if (isReadOnly && this.list.length > 1) throw new Error('the server accepts no writes because it is a replica');
   }
 
   /**

@@ -3,7 +3,7 @@ import { fail } from '../../../base/core/errors.ts';
 import type { Row } from '../database.ts';
 import { checkText, notFound } from '../errors.ts';
 import { filtered, loadStatements, Repository } from '../statements.ts';
-import { TASKS_WAITING } from './task-log.ts';
+import { TASKS_WAITING } from './tasks/task-log.ts';
 
 const sql = loadStatements('api-keys', [
   'insert',

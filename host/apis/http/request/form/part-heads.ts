@@ -1,6 +1,7 @@
 import { multipart, type PluginFunction } from 'formidable';
 import { fail } from '../../../../base/core/errors.ts';
 import { tooLarge } from '../too-large.ts';
+import { extendedName, unescaped } from './file-names.ts';
 
 /** Limit of the headers of a part. No client needs more for the name and the type of a part. */
 const HEAD_BYTES = 8 * 1024;
@@ -71,22 +72,4 @@ export function classify(part: PartHead, isText: (part: PartHead) => boolean): v
   part.originalFilename ??= extendedName(part.headers?.['content-disposition'] ?? '');
   if (isText(part)) part.mimetype = null;
   else if (part.originalFilename !== null && !part.mimetype) part.mimetype = 'application/octet-stream';
-}
-
-/** Returns a name or a file name as it was before a browser escaped what would end it. */
-const unescaped = (name: string): string =>
-  name.replaceAll(/%(22|0D|0A)/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
-
-/**
- * Returns the name in `filename*=UTF-8''…`, which some clients send alone if the name is not ASCII. Returns an empty
- * text if it cannot be decoded.
- */
-function extendedName(disposition: string): string | null {
-  const [, encoded] = /;\s*filename\*=utf-8'[\w-]*'([^\s;]*)/i.exec(disposition) ?? [];
-  if (encoded === undefined) return null;
-  try {
-    return decodeURIComponent(encoded);
-  } catch {
-    return '';
-  }
 }

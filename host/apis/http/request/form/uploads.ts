@@ -2,6 +2,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { artifactOf } from '../../../../io/artifacts/index.ts';
 import type { UploadedFile } from '../../../../endpoints/registry/index.ts';
+import { withoutFolders } from './file-names.ts';
 import { diskFull } from './form-failures.ts';
 
 export interface UploadFolders {
@@ -41,7 +42,7 @@ export async function uploadedFiles(
     // formidable counts a file as stored, and reports the sent size, even if the last writes have failed.
     const artifact = await artifactOf(artifactsDir, path, hash).catch(() => undefined);
     if (artifact?.bytes !== bytes) throw diskFull();
-    const filename = originalFilename?.replace(/^.*[/\\]/s, ''); // some clients send a path
+    const filename = originalFilename && withoutFolders(originalFilename);
     files.set(name, {
       path,
       artifact,

@@ -4,7 +4,7 @@ import type { ServedEndpoint } from '../../../../endpoints/registry/index.ts';
 import { invalidValue } from '../../fields.ts';
 import type { Item } from '../items.ts';
 import type { ModelResponse } from '../response-answer.ts';
-import type { ResponseStore } from '../stored/response-store.ts';
+import type { UserResponses } from '../stored/stored-responses.ts';
 import type { StoredRequest } from '../response-run.ts';
 import { responseChanged, type Storage, StoredWatchers } from '../../../../data/storage/index.ts';
 import type { TaskQueue } from '../../../../data/tasks/index.ts';
@@ -17,7 +17,7 @@ export interface BackgroundResponsesOptions {
   readonly tasks: TaskQueue | undefined;
   /** The work of their tasks. */
   readonly work: ServedEndpoint;
-  readonly responses: ForCallers<ResponseStore>;
+  readonly responses: ForCallers<UserResponses>;
   /** Most bytes of responses that a user keeps; undefined is no limit. */
   readonly maxStoredBytes: number | undefined;
   /** Called when a response was stored. */

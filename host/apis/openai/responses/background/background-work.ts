@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { ForCallers } from '../../../../base/core/request-context.ts';
 import { parseInput, type ServedEndpoint } from '../../../../endpoints/registry/index.ts';
 import { type ModelDirectory, onlyModels } from '../../../../inference/deployments/index.ts';
-import type { ResponseStore } from '../stored/response-store.ts';
+import type { UserResponses } from '../stored/stored-responses.ts';
 import type { Storage } from '../../../../data/storage/index.ts';
 import { BackgroundTask, FIRST_EVENTS } from './background-task.ts';
 import { ResponseAttempt } from './response-attempt.ts';
@@ -10,7 +10,7 @@ import { ResponseAttempt } from './response-attempt.ts';
 export interface BackgroundWorkOptions {
   readonly storage: Storage;
   readonly models: ModelDirectory;
-  readonly responses: ForCallers<ResponseStore>;
+  readonly responses: ForCallers<UserResponses>;
   /** Most bytes of the responses that a request continues. */
   readonly maxDialogBytes: number;
   /** Most bytes of responses that a user keeps; undefined is no limit. */

@@ -5,7 +5,8 @@ import { answers, DATABASE_FAILURES, type IdleField } from '../../../openapi/ind
 import { DeletedResponse, ItemList, ModelResponse } from '../response-answer.ts';
 import { invalidValue } from '../../fields.ts';
 import { itemPage } from './item-page.ts';
-import { requireResponse, type ResponseStore } from './response-store.ts';
+import { requireResponse } from './response-chain.ts';
+import type { UserResponses } from './stored-responses.ts';
 import { ResponseEvent } from '../response-event.ts';
 import { callerOf } from '../../../http/guards/caller.ts';
 import { type HostRouter, serveRoute } from '../../../http/routes/serve-route.ts';
@@ -37,7 +38,7 @@ const INCLUDE: IdleField = { why: 'items are told with all their parts', isHarml
 /** Adds the routes that read, end and remove a stored response of the caller. */
 export function storedResponsesRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai } = options;
-  const storeOf = (ctx: Context): ResponseStore => openai.responses.as(callerOf(ctx));
+  const storeOf = (ctx: Context): UserResponses => openai.responses.as(callerOf(ctx));
 
   serveRoute(
     router,

@@ -1,36 +1,7 @@
 import { fail } from '../../../../base/core/errors.ts';
 import { invalidValue } from '../../fields.ts';
 import type { Item } from '../items.ts';
-import type { ModelResponse } from '../response-answer.ts';
-
-/** A response in a chain of responses, each of which continues the next one. */
-export interface ChainLink {
-  readonly id: string;
-  readonly previousId: string | null;
-  /** Bytes of the response and its input as JSON. */
-  readonly bytes: number;
-  /** The status of a response that is or was made in the background. */
-  readonly status: ModelResponse['status'] | null;
-}
-
-/** The stored responses of a user. */
-export interface ResponseStore {
-  /** Whether the operator lets responses be stored. */
-  readonly isStoring: boolean;
-  /** Stores a response with the items that it was given. Throws `StorageFull` for one that is too large. */
-  save(response: ModelResponse, input: readonly Item[]): Promise<void>;
-  find(id: string): Promise<ModelResponse | undefined>;
-  /** Returns the items that a response was given, in order; undefined if there is no such response. */
-  findInput(id: string): Promise<readonly Item[] | undefined>;
-  /** Returns the newest item with this id, of any response. */
-  findItem(id: string): Promise<Item | undefined>;
-  /** Returns a response and those that it continues, the newest first. The last ones may have been removed. */
-  chain(id: string): Promise<readonly ChainLink[]>;
-  /** Returns the items of a response and of those that it continues, the oldest first. */
-  chainItems(id: string): Promise<readonly Item[]>;
-  /** Removes a response, and ends its task if it has not ended. Returns whether it existed. */
-  delete(id: string): Promise<boolean>;
-}
+import type { UserResponses } from './stored-responses.ts';
 
 const ID = /^resp_[0-9a-f]{32}$/;
 
@@ -48,7 +19,7 @@ export async function requireResponse<T>(id: string, find: (id: string) => Promi
  * `PreviousResponseNotFound` when one of them is not stored, `InvalidParameter` for a response without an answer, and
  * `RequestTooLarge` when they have more than `maxBytes`.
  */
-export async function readHistory(store: ResponseStore, id: string, maxBytes: number): Promise<readonly Item[]> {
+export async function readHistory(store: UserResponses, id: string, maxBytes: number): Promise<readonly Item[]> {
   const chain = ID.test(id) ? await store.chain(id) : [];
   const missing = chain.length === 0 ? id : chain.at(-1)?.previousId;
   if (missing != null)

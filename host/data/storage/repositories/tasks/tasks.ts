@@ -1,11 +1,12 @@
-import { type AanaError, fail } from '../../../base/core/errors.ts';
-import { filtered, loadStatements } from '../statements.ts';
-import { statusesBefore } from '../task-state.ts';
+import { type AanaError, fail } from '../../../../base/core/errors.ts';
+import { filtered, loadStatements } from '../../statements.ts';
+import { statusesBefore } from '../../task-state.ts';
+import { type KeyHolder, requireSameRequest } from './idempotency.ts';
 import { type TaskOwner, TaskAttempts } from './task-attempts.ts';
 import { TASK_CANCELLED } from './task-log.ts';
 import type { NewTask, TaskFilter } from './task-records.ts';
 import { keptBytesOf, limitKeptBytes } from './task-usage.ts';
-import type { TaskHappening } from './webhook-deliveries.ts';
+import type { TaskHappening } from '../webhook-deliveries.ts';
 
 const sql = loadStatements('tasks', [
   'insert',
@@ -39,7 +40,7 @@ export class TaskRepository extends TaskAttempts {
     { maxWaiting, maxBytes = Number.MAX_SAFE_INTEGER }: EnqueueLimits = {},
   ): Promise<{ readonly id: string; readonly isNew: boolean }> {
     const now = this.connection.now();
-    const { id, user_id: user, idempotency_key: key, request_hash: hash } = task;
+    const { id, user_id: user, idempotency_key: key } = task;
     const fileBytes = task.files.reduce((sum, { bytes }) => sum + bytes, 0);
     const values = [
       id,
@@ -51,7 +52,7 @@ export class TaskRepository extends TaskAttempts {
       task.timeout_ms,
       task.max_attempts,
       key,
-      hash,
+      task.request_hash,
       task.traceparent ?? null,
       now,
       fileBytes,
@@ -70,11 +71,8 @@ export class TaskRepository extends TaskAttempts {
       return { id, isNew: true };
     }
     if ((await this.connection.query(sql.find, [id])).length > 0) return { id, isNew: true };
-    const [older] = await this.connection.query<{ id: string; request_hash: string }>(sql.findByKey, [user, key]);
-    if (older?.request_hash === hash) return { id: older.id, isNew: false };
-    throw fail('IdempotencyKeyReused', `the idempotency key ${JSON.stringify(key)} was used for another request`, {
-      data: { task_id: older?.id ?? null },
-    });
+    const [older] = await this.connection.query<KeyHolder>(sql.findByKey, [user, key]);
+    return { id: requireSameRequest(older, task), isNew: false };
   }
 
   /** Cancels a task. Returns whether the user (null: any user) had such a task and it had not ended. */

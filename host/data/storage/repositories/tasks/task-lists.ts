@@ -1,5 +1,5 @@
-import { filtered, loadStatements, Repository } from '../statements.ts';
-import type { TaskStatus } from '../task-state.ts';
+import { filtered, loadStatements, Repository } from '../../statements.ts';
+import type { TaskStatus } from '../../task-state.ts';
 import { waitingOfUser } from './task-claims.ts';
 import { keptBytesOf } from './task-usage.ts';
 import type { AttemptRecord, ListedTask, TaskEvent, TaskFilter, TaskRecord } from './task-records.ts';

@@ -1,7 +1,7 @@
-import { type AanaError, fail } from '../../../base/core/errors.ts';
-import type { Connection } from '../database.ts';
-import { loadStatements } from '../statements.ts';
-import { foldKept, type KeptBytes, sumOfKept } from './kept-bytes.ts';
+import { type AanaError, fail } from '../../../../base/core/errors.ts';
+import type { Connection } from '../../database.ts';
+import { loadStatements } from '../../statements.ts';
+import { foldKept, type KeptBytes, sumOfKept } from '../kept-bytes.ts';
 
 const sql = loadStatements('task-usage', ['sum', 'take', 'add']);
 

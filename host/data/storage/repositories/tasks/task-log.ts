@@ -1,6 +1,6 @@
-import type { Connection } from '../database.ts';
-import { loadStatements, Repository } from '../statements.ts';
-import { type TaskHappening, WebhookDeliveryRepository } from './webhook-deliveries.ts';
+import type { Connection } from '../../database.ts';
+import { loadStatements, Repository } from '../../statements.ts';
+import { type TaskHappening, WebhookDeliveryRepository } from '../webhook-deliveries.ts';
 
 const sql = loadStatements('task-log', ['addEvent']);
 

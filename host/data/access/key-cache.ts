@@ -2,6 +2,7 @@ import type { Logger } from '../../base/core/log/logger.ts';
 import { type ApiKeyRecord, hashApiKey, type TracedStorage } from '../storage/index.ts';
 import { AccessError } from './errors.ts';
 import { KeyLookUps } from './key-look-ups.ts';
+import { noteLastUse } from './last-use.ts';
 
 /**
  * How long a found key is used without another look-up. A key that another process has revoked may be accepted for so
@@ -9,8 +10,6 @@ import { KeyLookUps } from './key-look-ups.ts';
  */
 const FRESH_MS = 5000;
 const MAX_CACHED = 10_000;
-/** The time of the last use is stored at most once in this period. */
-const USED_EVERY_MS = 5 * 60_000;
 
 interface Cached {
   /** The version of the keys at the time of the look-up. */
@@ -22,7 +21,7 @@ interface Cached {
 }
 
 /** Finds keys, and keeps for a short time those that it has found. */
-export class KnownKeys {
+export class KeyCache {
   readonly #log: Logger;
   readonly #freshMs: number;
   readonly #lookUps: KeyLookUps;
@@ -90,7 +89,7 @@ export class KnownKeys {
       expiresAt: record.expired_at === null ? Infinity : at + record.expired_at - now,
     };
     this.#keep(hash, found); // after a change during the look-up it has an older version, and is used only once
-    if (record.last_used_at === null || record.last_used_at < now - USED_EVERY_MS) this.#touch(storage, record.key_id);
+    noteLastUse(record, now, storage, this.#log);
     return found;
   }
 
@@ -98,11 +97,5 @@ export class KnownKeys {
     const [oldest] = this.#cache.keys();
     if (this.#cache.size >= MAX_CACHED && oldest !== undefined) this.#cache.delete(oldest);
     this.#cache.set(hash, found);
-  }
-
-  #touch(storage: TracedStorage, keyId: string): void {
-    storage
-      .write(({ apiKeys }) => apiKeys.touch(keyId))
-      .catch((error: unknown) => this.#log.debug('the last use of an API key was not stored', { key: keyId, error }));
   }
 }

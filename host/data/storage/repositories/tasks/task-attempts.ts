@@ -1,12 +1,12 @@
-import type { Connection } from '../database.ts';
-import { loadStatements } from '../statements.ts';
-import { statusesBefore, type TaskStatus } from '../task-state.ts';
+import type { Connection } from '../../database.ts';
+import { loadStatements } from '../../statements.ts';
+import { statusesBefore, type TaskStatus } from '../../task-state.ts';
 import { nextTasks, type NextTasksOptions } from './task-claims.ts';
 import { TaskLists } from './task-lists.ts';
 import { TaskLog } from './task-log.ts';
 import type { StoredFile } from './task-records.ts';
 import { keptBytesOf, limitKeptBytes } from './task-usage.ts';
-import type { TaskHappening } from './webhook-deliveries.ts';
+import type { TaskHappening } from '../webhook-deliveries.ts';
 
 const sql = loadStatements('task-attempts', [
   'claim',

@@ -1,5 +1,5 @@
-import type { Connection } from '../database.ts';
-import { loadStatements } from '../statements.ts';
+import type { Connection } from '../../database.ts';
+import { loadStatements } from '../../statements.ts';
 
 const sql = loadStatements('task-claims', [
   'ofNobody',

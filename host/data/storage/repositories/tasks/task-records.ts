@@ -1,4 +1,4 @@
-import type { TaskStatus } from '../task-state.ts';
+import type { TaskStatus } from '../../task-state.ts';
 
 export interface StoredFile {
   /** The name of the part of the form. */
