@@ -42,9 +42,9 @@ function withoutDialect(schema: object): Schema {
   return rest;
 }
 
-/** Returns a schema whose references are right when it is at `place` of another schema. */
-function moved(schema: Schema, place: string): Schema {
+/** Returns a schema whose references are right when it is at `pointer` of another schema. */
+function moved(schema: Schema, pointer: string): Schema {
   return JSON.parse(JSON.stringify(schema), (key, value: unknown) =>
-    key === '$ref' && typeof value === 'string' && value.startsWith('#') ? place + value.slice(1) : value,
+    key === '$ref' && typeof value === 'string' && value.startsWith('#') ? pointer + value.slice(1) : value,
   ) as Schema;
 }

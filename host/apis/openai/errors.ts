@@ -66,7 +66,7 @@ export function openAiError(thrown: unknown): OpenAiErrorBody {
 
 function paramIn(facts: Readonly<Record<string, unknown>>): string | null {
   if (typeof facts['param'] === 'string') return facts['param'];
-  return placeOf(firstEntry(facts));
+  return pathOf(firstEntry(facts));
 }
 
 /** The first thing that is wrong with an input, of the list that a `ValidationError` has. */
@@ -80,7 +80,7 @@ function firstEntry(facts: unknown): Entry | undefined {
 }
 
 /** Returns where the wrong value is. A parameter of the query has its own name, as in OpenAI's API. */
-function placeOf(entry: Entry | undefined): string | null {
+function pathOf(entry: Entry | undefined): string | null {
   if (!Array.isArray(entry?.loc) || entry.loc.length === 0) return null;
   const loc = entry.loc as (string | number)[];
   return paramOf(loc[0] === 'query' && loc.length === 2 ? loc.slice(1) : loc);
@@ -90,8 +90,8 @@ function placeOf(entry: Entry | undefined): string | null {
 function wrongInput(facts: unknown): string | undefined {
   const entry = firstEntry(facts);
   if (typeof entry?.msg !== 'string') return undefined;
-  const place = placeOf(entry);
-  return place === null ? entry.msg : `'${place}': ${entry.msg}`;
+  const path = pathOf(entry);
+  return path === null ? entry.msg : `'${path}': ${entry.msg}`;
 }
 
 /** Returns `deployment_full` for `DeploymentFull`. */

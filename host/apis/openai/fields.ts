@@ -121,8 +121,8 @@ export function invalidValue(param: string, why: string): AanaError {
 
 function wrongRequest(entries: readonly ValidationEntry[], path: readonly string[]): AanaError {
   const [first] = entries;
-  const place = [...path, ...(first?.loc ?? [])];
-  const param = place.length > 0 ? paramOf(place) : null;
+  const whole = [...path, ...(first?.loc ?? [])];
+  const param = whole.length > 0 ? paramOf(whole) : null;
   const more = entries.length > 1 ? ` (and ${entries.length - 1} more)` : '';
   const where = param === null ? 'The request body' : `'${param}'`;
   return fail('InvalidParameter', `${where}: ${first?.msg ?? 'it is not valid'}${more}`, {

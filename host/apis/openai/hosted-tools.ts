@@ -12,16 +12,16 @@ export interface HostedTools {
 export type HostedToolsPolicy = 'refuse' | 'drop';
 
 /** A tool that the model sees, and its index in the list of the request. */
-export interface PlacedTool<Tool> {
+export interface IndexedTool<Tool> {
   readonly tool: Tool;
   readonly index: number;
 }
 
 /** Returns what `toolOf` makes of the tools of a request; it makes nothing of hosted tools. */
-export const placedTools = <Given, Tool>(
+export const indexedTools = <Given, Tool>(
   given: readonly Given[],
   toolOf: (tool: Given) => Tool | undefined,
-): PlacedTool<Tool>[] =>
+): IndexedTool<Tool>[] =>
   given.flatMap((one, index) => {
     const tool = toolOf(one);
     return tool === undefined ? [] : [{ tool, index }];
@@ -31,7 +31,7 @@ export const placedTools = <Given, Tool>(
  * Returns where the tools of a chat request are in the request that they were made of. `members` tells the same of
  * members of a tool.
  */
-export const toolPlaces = (tools: readonly PlacedTool<unknown>[], members: Readonly<Record<string, string>>): Blame =>
+export const toolPaths = (tools: readonly IndexedTool<unknown>[], members: Readonly<Record<string, string>>): Blame =>
   Object.fromEntries(
     tools.flatMap(({ index }, n) => [
       [`tools[${n}]`, `tools[${index}]`],

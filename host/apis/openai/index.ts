@@ -16,7 +16,7 @@ export type { FilePart } from './files/file-input.ts';
 export { requireFile } from './files/file-object.ts';
 export { readFiles } from './files/read-files.ts';
 export { type HostedPart, hostedPart, hostedParts } from './hosted-parts.ts';
-export { type HostedTools, placedTools, toolPlaces } from './hosted-tools.ts';
+export { type HostedTools, indexedTools, toolPaths } from './hosted-tools.ts';
 export { type EventFormat, namedEvent, sendEvents } from './http/event-stream.ts';
 export { largeImages } from './http/large-parts.ts';
 export { isPaidPath, OPENAI_API } from './http/openai-api.ts';

@@ -6,7 +6,7 @@ import { AlertsConfig } from './sections/observing/alerts.ts';
 import { CorsConfig } from './sections/cors.ts';
 import { DatabaseConfig } from './sections/database.ts';
 import { DevicesConfig } from './sections/devices.ts';
-import { place } from './sections/fields.ts';
+import { writablePath } from './sections/fields.ts';
 import { LimitsConfig } from './sections/limits.ts';
 import { McpConfig } from './sections/apis/mcp.ts';
 import { MediaConfig } from './sections/media.ts';
@@ -80,7 +80,7 @@ export const ConfigSchema = z.strictObject({
     .prefault(DEFAULT_DEPLOYMENTS)
     .describe('Deployments by name, each with its type and options.')
     .register(settings, { defaultText: 'see below' }),
-  cache_dir: place()
+  cache_dir: writablePath()
     .default('')
     .describe('Folder of models, native builds and built components.')
     .register(settings, {
@@ -90,7 +90,7 @@ export const ConfigSchema = z.strictObject({
       isPath: true,
       defaultText: '`$XDG_CACHE_HOME/aana-host`, else `~/.cache/aana-host`',
     }),
-  data_dir: place()
+  data_dir: writablePath()
     .default('')
     .describe(
       'Folder of data that must not be lost: the SQLite database and the files of tasks. Hosts that share a ' +
@@ -166,7 +166,7 @@ export const ConfigSchema = z.strictObject({
     .default(false)
     .describe('Whether the host rebuilds and reloads a plugin when its files change.')
     .register(settings, { flag: '--watch' }),
-  runtime_dir: place()
+  runtime_dir: writablePath()
     .default('')
     .describe('Folder of the sockets through which commands of the same user reach a running server.')
     .register(settings, {

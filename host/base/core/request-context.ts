@@ -113,11 +113,11 @@ export function tenantOf({ userId, client }: RequestContext): string {
 export function traceFields(traceparent: string | undefined): { readonly traceId?: string; readonly spanId?: string } {
   if (traceparent === undefined) return {};
   const traceId = traceparent.slice(3, 35);
-  return isSampledPlace(traceparent) ? { traceId, spanId: traceparent.slice(36, 52) } : { traceId };
+  return isSampledSpan(traceparent) ? { traceId, spanId: traceparent.slice(36, 52) } : { traceId };
 }
 
 /** Returns whether a valid `traceparent` belongs to a sampled trace: whether its last digit is odd. */
-export const isSampledPlace = (traceparent: string): boolean => ODD_DIGITS.includes(traceparent[54] as string);
+export const isSampledSpan = (traceparent: string): boolean => ODD_DIGITS.includes(traceparent[54] as string);
 
 /** Returns the milliseconds until the deadline, at least 0; undefined when there is no deadline. */
 export function remainingMs({ deadlineAt }: RequestContext, now: number = performance.now()): number | undefined {

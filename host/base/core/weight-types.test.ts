@@ -1,11 +1,11 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { chosenWeightType, WEIGHT_TYPES, type WeightPlace, type WeightWish } from './weight-types.ts';
+import { chosenWeightType, WEIGHT_TYPES, type WeightDevice, type WeightWish } from './weight-types.ts';
 
 const Weights = suite('choosing the type of the weights');
 
 const { f16, q8_0: q8, q4_1: q4, q4_k_m: q4k, q5_k_m: q5k } = WEIGHT_TYPES;
-const CASES: readonly (readonly [WeightWish, number | undefined, WeightPlace, string | undefined])[] = [
+const CASES: readonly (readonly [WeightWish, number | undefined, WeightDevice, string | undefined])[] = [
   [{}, f16.fileType, 'cpu', undefined],
   [{ load_in_4bit: true, load_in_8bit: false }, f16.fileType, 'gpu', 'q4_k_m'],
   [{ load_in_4bit: true }, q5k.fileType, 'gpu', 'q4_k_m'],

@@ -22,10 +22,10 @@ export const WEIGHT_TYPES = {
 export type WeightType = keyof typeof WEIGHT_TYPES;
 
 /** Where a model runs: `cpu-kernels` is a processor for which the engine has kernels of its own. */
-export type WeightPlace = 'gpu' | 'cpu' | 'cpu-kernels';
+export type WeightDevice = 'gpu' | 'cpu' | 'cpu-kernels';
 
 /** Types without fast kernels for prompts; their models read prompts faster as q8_0. */
-const SLOW: Readonly<Record<WeightPlace, readonly WeightType[]>> = {
+const SLOW: Readonly<Record<WeightDevice, readonly WeightType[]>> = {
   gpu: [],
   cpu: ['f16', 'bf16', 'q5_1', 'q5_0', 'q4_1'],
   'cpu-kernels': ['f16', 'bf16'],
@@ -47,13 +47,13 @@ export interface WeightWish {
 export function chosenWeightType(
   { load_in_4bit: in4, load_in_8bit: in8, weight_type: named }: WeightWish,
   fileType: number | undefined,
-  place: WeightPlace,
+  device: WeightDevice,
 ): WeightType | undefined {
   const names = Object.keys(WEIGHT_TYPES) as WeightType[];
   const now = names.find((name) => WEIGHT_TYPES[name].fileType === fileType);
   const bits = now ? WEIGHT_TYPES[now].bits : fileType === F32 || fileType === undefined ? 32 : 0;
   if (named === 'auto') {
-    const isSlow = fileType === F32 ? place !== 'gpu' : now !== undefined && SLOW[place].includes(now);
+    const isSlow = fileType === F32 ? device !== 'gpu' : now !== undefined && SLOW[device].includes(now);
     return isSlow ? 'q8_0' : undefined;
   }
   if (named !== undefined) return now === named ? undefined : named;

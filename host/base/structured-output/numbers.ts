@@ -60,9 +60,9 @@ function upTo(low: Bound, high: Bound | undefined, isInteger: boolean): string |
     high && (high.value < low.value || (high.value === low.value && (high.isExclusive || low.isExclusive)));
   if (isEmpty) return undefined;
   const top: Decimal = high ? decimal(high) : { whole: LARGEST, fraction: '', isExclusive: false };
-  const places = EXACT_DIGITS - String(high ? top.whole : decimal(low).whole).length;
-  const range = { low: shortened(decimal(low), places, true), high: shortened(top, places, false) };
-  return isOrdered(range) ? decimalsBetween(range, places) : undefined;
+  const decimals = EXACT_DIGITS - String(high ? top.whole : decimal(low).whole).length;
+  const range = { low: shortened(decimal(low), decimals, true), high: shortened(top, decimals, false) };
+  return isOrdered(range) ? decimalsBetween(range, decimals) : undefined;
 }
 
 function decimal({ value, isExclusive }: Bound): Decimal {
@@ -70,15 +70,15 @@ function decimal({ value, isExclusive }: Bound): Decimal {
   return { whole: Number(whole), fraction: fraction.replace(/0+$/, ''), isExclusive };
 }
 
-/** Returns an end of a range with at most `places` decimal places. It is rounded into the range. */
-function shortened(end: Decimal, places: number, isLow: boolean): Decimal {
-  if (end.fraction.length <= places) return end;
-  const unit = 10n ** BigInt(places);
-  const digits = BigInt(end.whole) * unit + BigInt(end.fraction.slice(0, places) || '0') + (isLow ? 1n : 0n);
+/** Returns an end of a range with at most `decimals` decimal places. It is rounded into the range. */
+function shortened(end: Decimal, decimals: number, isLow: boolean): Decimal {
+  if (end.fraction.length <= decimals) return end;
+  const unit = 10n ** BigInt(decimals);
+  const digits = BigInt(end.whole) * unit + BigInt(end.fraction.slice(0, decimals) || '0') + (isLow ? 1n : 0n);
   const fraction = String(digits % unit)
-    .padStart(places, '0')
+    .padStart(decimals, '0')
     .replace(/0+$/, '');
-  return { whole: Number(digits / unit), fraction: places === 0 ? '' : fraction, isExclusive: false };
+  return { whole: Number(digits / unit), fraction: decimals === 0 ? '' : fraction, isExclusive: false };
 }
 
 /** Returns a number without an exponent. */
@@ -125,44 +125,44 @@ function isOrdered({ low, high }: Range): boolean {
   return low.whole < high.whole || (low.whole === high.whole && low.fraction <= high.fraction);
 }
 
-function decimalsBetween({ low, high }: Range, places: number): string | undefined {
+function decimalsBetween({ low, high }: Range, decimals: number): string | undefined {
   const options: string[] = [];
   const add = (whole: number, fraction: string | undefined): void => {
     if (fraction !== undefined) options.push(sequence(literal(String(whole)), fraction));
   };
   if (low.whole === high.whole) {
-    add(low.whole, fractionBetween(low, high, places));
+    add(low.whole, fractionBetween(low, high, decimals));
   } else {
-    add(low.whole, fractionBetween(low, undefined, places));
+    add(low.whole, fractionBetween(low, undefined, decimals));
     if (low.whole + 1 <= high.whole - 1)
-      options.push(sequence(wholesBetween(low.whole + 1, high.whole - 1), anyFraction(places)));
-    add(high.whole, fractionBetween({ whole: 0, fraction: '', isExclusive: false }, high, places));
+      options.push(sequence(wholesBetween(low.whole + 1, high.whole - 1), anyFraction(decimals)));
+    add(high.whole, fractionBetween({ whole: 0, fraction: '', isExclusive: false }, high, decimals));
   }
   return options.length === 0 ? undefined : choice(options);
 }
 
-const anyFraction = (places: number): string => (places > 0 ? `("." ${someDigits(1, places)})?` : '');
+const anyFraction = (decimals: number): string => (decimals > 0 ? `("." ${someDigits(1, decimals)})?` : '');
 
 /** Returns the fractions between two, with their point; an absent one is zero. Undefined: there is none. */
-function fractionBetween(low: Decimal, high: Decimal | undefined, places: number): string | undefined {
+function fractionBetween(low: Decimal, high: Decimal | undefined, decimals: number): string | undefined {
   const isZero = low.fraction === '' && !low.isExclusive && (!high || high.fraction !== '' || !high.isExclusive);
-  if (isZero && !high) return anyFraction(places);
-  const digits = digitsFrom(low, high, places, true);
+  if (isZero && !high) return anyFraction(decimals);
+  const digits = digitsFrom(low, high, decimals, true);
   if (digits === undefined) return isZero ? '' : undefined;
   const fraction = sequence('"."', digits);
   return isZero ? repeated(fraction, 0, 1) : fraction;
 }
 
 /**
- * Returns the digits of a fraction between two, at most `places`; undefined if there are none. No digit is a fraction
+ * Returns the digits of a fraction between two, at most `decimals`; undefined if there are none. No digit is a fraction
  * too, unless it is the first one.
  */
-function digitsFrom(low: Decimal, high: Decimal | undefined, places: number, isFirst: boolean): string | undefined {
-  if (places < Math.max(low.fraction.length, high?.fraction.length ?? 0)) return undefined;
+function digitsFrom(low: Decimal, high: Decimal | undefined, decimals: number, isFirst: boolean): string | undefined {
+  if (decimals < Math.max(low.fraction.length, high?.fraction.length ?? 0)) return undefined;
   const mayEnd =
     !isFirst && low.fraction === '' && !low.isExclusive && (!high || high.fraction !== '' || !high.isExclusive);
-  if (places === 0) return mayEnd ? '' : undefined;
-  if (low.fraction === '' && !low.isExclusive && !high) return someDigits(isFirst ? 1 : 0, places);
+  if (decimals === 0) return mayEnd ? '' : undefined;
+  if (low.fraction === '' && !low.isExclusive && !high) return someDigits(isFirst ? 1 : 0, decimals);
   const first = Number(low.fraction[0] ?? '0');
   const last = Number(high ? (high.fraction[0] ?? '0') : '9');
   const rest = (decimalPart: Decimal): Decimal => ({ ...decimalPart, fraction: decimalPart.fraction.slice(1) });
@@ -172,12 +172,12 @@ function digitsFrom(low: Decimal, high: Decimal | undefined, places: number, isF
   };
   const ZERO: Decimal = { whole: 0, fraction: '', isExclusive: false };
   if (high && first === last) {
-    add(first, digitsFrom(rest(low), rest(high), places - 1, false));
+    add(first, digitsFrom(rest(low), rest(high), decimals - 1, false));
   } else {
-    add(first, digitsFrom(rest(low), undefined, places - 1, false));
+    add(first, digitsFrom(rest(low), undefined, decimals - 1, false));
     const to = high ? last - 1 : 9;
-    if (first + 1 <= to) options.push(sequence(digitFrom(first + 1, to), someDigits(0, places - 1)));
-    if (high && last > first) add(last, digitsFrom(ZERO, rest(high), places - 1, false));
+    if (first + 1 <= to) options.push(sequence(digitFrom(first + 1, to), someDigits(0, decimals - 1)));
+    if (high && last > first) add(last, digitsFrom(ZERO, rest(high), decimals - 1, false));
   }
   if (options.length === 0) return mayEnd ? '' : undefined;
   return mayEnd ? repeated(choice(options), 0, 1) : choice(options);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { open, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Check, type CheckResult, fail, ok, warn } from './check.ts';
-import { nearest } from './places-check.ts';
+import { nearest } from './folders-check.ts';
 
 /** Differences that matter to leases, expiry of keys and signatures. */
 const LARGE_MS = 5000;

@@ -18,7 +18,7 @@ import { databaseCheck } from './database-check.ts';
 import { doctorText, examine } from './doctor.ts';
 import { openFilesResult } from './machine-checks.ts';
 import { modelsCheck } from './models-check.ts';
-import { placesCheck } from './places-check.ts';
+import { foldersCheck } from './folders-check.ts';
 import { portsCheck } from './ports-check.ts';
 import { ffmpegCheck, isAtLeast } from './tool-checks.ts';
 
@@ -93,7 +93,7 @@ Doctor('reports an invalid configuration, and leaves out the checks that need it
 
 Doctor('reports folders that cannot be used', async () => {
   await writeFile(join(folder, 'file'), '');
-  const results = await run(placesCheck, {
+  const results = await run(foldersCheck, {
     data_dir: join(folder, 'file'),
     cache_dir: join(folder, 'file', 'below'),
     runtime_dir: join(folder, 'x'.repeat(300)),

@@ -4,7 +4,7 @@ import { packageVersion } from '../../base/core/package-root.ts';
 import { type Check, type CheckResult, type CheckStatus, fail, ok, reasonOf } from './check.ts';
 import { clockCheck } from './clock-check.ts';
 import { databaseCheck } from './database-check.ts';
-import { placesCheck } from './places-check.ts';
+import { foldersCheck } from './folders-check.ts';
 import { portsCheck } from './ports-check.ts';
 import { gpuCheck, openFilesCheck } from './machine-checks.ts';
 import { modelsCheck } from './models-check.ts';
@@ -23,7 +23,7 @@ const CHECKS: readonly Check[] = [
   ffmpegCheck,
   gpuCheck,
   openFilesCheck,
-  placesCheck,
+  foldersCheck,
   clockCheck,
   databaseCheck,
   portsCheck,

@@ -2,7 +2,7 @@ import { fail } from '../../base/core/errors.ts';
 import { valueAt } from '../../base/core/json/json-pointer.ts';
 import { ANSWER_BY, TEXT_ANSWER } from '../../base/schemas/index.ts';
 import type { ServedEndpoint } from './endpoint.ts';
-import { isObject, listOf, mentions, type Schema } from './schema-places.ts';
+import { isObject, listOf, mentions, type Schema } from './visit-values.ts';
 
 /** An answer that is not JSON. */
 export interface TextAnswer {

@@ -1,7 +1,7 @@
 import { EXACTLY_ONE, type ValidationEntry } from '../../base/schemas/index.ts';
 import { validationError } from './endpoint.ts';
 import { certainBranchesOf } from './schema-choice.ts';
-import { isObject, listOf, mentions, visitPlaces } from './schema-places.ts';
+import { isObject, listOf, mentions, visitValues } from './visit-values.ts';
 
 /**
  * Checks the rules of a schema that allow exactly one of several keys, such as the sources of a media. JSON Schema
@@ -11,7 +11,7 @@ import { isObject, listOf, mentions, visitPlaces } from './schema-places.ts';
 export function checkExactlyOne(schema: object, input: unknown): void {
   if (!mentions(schema, EXACTLY_ONE)) return;
   const wrong: ValidationEntry[] = [];
-  visitPlaces(schema, input, certainBranchesOf, (schemas, value, loc) => {
+  visitValues(schema, input, certainBranchesOf, (schemas, value, loc) => {
     if (!isObject(value)) return;
     for (const keys of schemas.map((one) => listOf(one[EXACTLY_ONE]) as readonly string[])) {
       if (keys.length === 0 || keys.filter((key) => value[key] !== undefined && value[key] !== null).length === 1)

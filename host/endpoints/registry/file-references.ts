@@ -1,5 +1,5 @@
 import { FILE_REFERENCE } from '../../base/schemas/index.ts';
-import { branchesOf, isObject, listOf, mentions, type Schema, visitPlaces } from './schema-places.ts';
+import { branchesOf, isObject, listOf, mentions, type Schema, visitValues } from './visit-values.ts';
 
 export interface FileReference {
   /** Field name of the file part. */
@@ -15,7 +15,7 @@ export interface FileReference {
 export function findFileReferences(schema: object, input: unknown): FileReference[] {
   if (!mentions(schema, FILE_REFERENCE)) return [];
   const found: FileReference[] = [];
-  visitPlaces(schema, input, branchesOf, (schemas, value, loc) => {
+  visitValues(schema, input, branchesOf, (schemas, value, loc) => {
     if (typeof value === 'string' && schemas.some((one) => one[FILE_REFERENCE] === true))
       found.push({ name: value, loc });
   });

@@ -5,17 +5,17 @@ import { checkedValue, type SchemaIssue, validationEntries } from '../../base/sc
 import { tooComplex, validationError } from './endpoint.ts';
 
 /** A place where an output differs from its schema. It never has the value. */
-interface Place {
+interface Mismatch {
   readonly loc: readonly (string | number)[];
   readonly type: string;
 }
 
 /** These are enough to find the fault of an endpoint. */
-const MOST_PLACES = 5;
+const MOST_MISMATCHES = 5;
 
-/** Returns the error for a fault of the endpoint itself. Only the log names the places. */
-export function outputError(endpoint: string, places: readonly Place[]): AanaError {
-  const output = places.slice(0, MOST_PLACES).map(({ loc, type }) => ({ loc, type }));
+/** Returns the error for a fault of the endpoint itself. Only the log names the mismatches. */
+export function outputError(endpoint: string, mismatches: readonly Mismatch[]): AanaError {
+  const output = mismatches.slice(0, MOST_MISMATCHES).map(({ loc, type }) => ({ loc, type }));
   return fail('OutputError', `endpoint ${endpoint}: its output does not match its schema`, {
     logFields: { output },
   });
@@ -24,7 +24,7 @@ export function outputError(endpoint: string, places: readonly Place[]): AanaErr
 /** Throws `OutputError` if a value of host code does not match its schema. */
 export function checkOutput(endpoint: string, schema: z.core.$ZodType, value: unknown): void {
   const { issues } = checkedValue(schema, value);
-  if (issues) throw outputError(endpoint, placesOf(issues, value));
+  if (issues) throw outputError(endpoint, mismatchesOf(issues, value));
 }
 
 /**
@@ -37,14 +37,14 @@ export function outputCheck(endpoint: string, schema: object): ((json: string) =
   const compiled = compileSchema(endpoint, 'output', schema);
   return (json) => {
     const value = parse(endpoint, json);
-    const places = placesIn(compiled, value);
-    if (places.length > 0) throw outputError(endpoint, places);
+    const mismatches = mismatchesIn(compiled, value);
+    if (mismatches.length > 0) throw outputError(endpoint, mismatches);
   };
 }
 
-function placesIn(compiled: JsonSchemaCheck, value: unknown): readonly Place[] {
+function mismatchesIn(compiled: JsonSchemaCheck, value: unknown): readonly Mismatch[] {
   try {
-    return placesOf(compiled.issues(value), value);
+    return mismatchesOf(compiled.issues(value), value);
   } catch (error) {
     if (error instanceof TooComplex) return [{ loc: [], type: 'too_complex' }];
     throw error;
@@ -77,12 +77,12 @@ export function compileSchema(endpoint: string, io: 'input' | 'output', schema: 
 }
 
 /**
- * Returns an `OutputError` of a component's SDK as if the host had found it: the places are only in the log. Returns
+ * Returns an `OutputError` of a component's SDK as if the host had found it: only the log has the mismatches. Returns
  * any other error unchanged.
  */
 export function fromComponent(endpoint: string, thrown: unknown): unknown {
   if (!(thrown instanceof AanaError) || thrown.name !== 'OutputError' || !Array.isArray(thrown.data)) return thrown;
-  return outputError(endpoint, thrown.data as Place[]);
+  return outputError(endpoint, thrown.data as Mismatch[]);
 }
 
 function parse(endpoint: string, json: string): unknown {
@@ -93,7 +93,7 @@ function parse(endpoint: string, json: string): unknown {
   }
 }
 
-function placesOf(issues: readonly object[], value: unknown): readonly Place[] {
+function mismatchesOf(issues: readonly object[], value: unknown): readonly Mismatch[] {
   if (issues.length === 0) return [];
   return validationEntries(
     issues.map((issue) => ({ ...(issue as SchemaIssue) })),

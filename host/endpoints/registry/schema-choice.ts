@@ -1,6 +1,6 @@
 import { valueAt } from '../../base/core/json/json-pointer.ts';
 import { EXACTLY_ONE } from '../../base/schemas/index.ts';
-import { type Follow, isObject, listOf, type Schema } from './schema-places.ts';
+import { type Follow, isObject, listOf, type Schema } from './visit-values.ts';
 
 /** Counts steps. Throws if there are too many. */
 type Spend = (steps: number) => void;

@@ -8,6 +8,6 @@ export { failedDeployment } from './set/set-errors.ts';
 export type { Reservation } from './pool/workload.ts';
 export type { MakeRoom } from './set/replica-keeper.ts';
 export type { ReplicaSetStatus, ReplicaStatus } from './set/replica-status.ts';
-export { firstCount, type Place, type ReplicaVersion } from './set/replica-version.ts';
+export { firstCount, type DevicePlace, type ReplicaVersion } from './set/replica-version.ts';
 export type { UpdateResult } from './update/rolling-update.ts';
 export type { UpdateState } from './update/update-state.ts';

@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../../base/core/errors.ts';
 import { runContained } from '../../base/processes/index.ts';
-import { openAllowed, openPlace } from './local-paths.ts';
+import { openAllowed, openRealPath } from './local-paths.ts';
 
 const Paths = suite('openAllowed');
 const base = realpathSync(mkdtempSync(join(tmpdir(), 'aana-test-')));
@@ -126,7 +126,7 @@ Paths('notices that the checked file was replaced by another one', async () => {
   const target = join(allowed, 'raced.mp4');
   const isAllowed = (real: string): boolean => real.startsWith(`${allowed}/`);
   const raced = async (): Promise<string> =>
-    openPlace(target, target, isAllowed).then(
+    openRealPath(target, target, isAllowed).then(
       (file) => (void file[Symbol.asyncDispose](), 'opened'),
       (error: AanaError) => `${error.name} ${error.kind}`,
     );
@@ -139,7 +139,7 @@ Paths('notices that the checked file was replaced by another one', async () => {
   assert.is(await raced(), UNUSABLE);
   if (process.platform === 'linux')
     assert.is(
-      await openPlace(target, join(outside, 'o.mp4'), isAllowed).catch((error: AanaError) => error.name),
+      await openRealPath(target, join(outside, 'o.mp4'), isAllowed).catch((error: AanaError) => error.name),
       'PathNotAllowedException',
     );
 });

@@ -26,16 +26,16 @@ export async function openAllowed(path: string, allowed: readonly string[]): Pro
     throw pathUnusableError(`${path.slice(0, 100)}…`, `is longer than ${MAX_PATH_LENGTH} characters`);
   const roots = (await Promise.all(allowed.map(realOrNothing))).filter((root) => root !== undefined);
   const isAllowed = (real: string): boolean => roots.some((root) => isInside(real, root));
-  const place = await placeOf(resolve(path));
-  if (!place || !isAllowed(place.path)) throw pathDeniedError(path);
-  if (!place.exists) throw pathUnusableError(path, 'does not exist');
+  const real = await realPathOf(resolve(path));
+  if (!real || !isAllowed(real.path)) throw pathDeniedError(path);
+  if (!real.exists) throw pathUnusableError(path, 'does not exist');
   // Checked before opening, because opening a device may have effects.
-  if (!(await stat(place.path)).isFile()) throw pathUnusableError(path, 'is not a regular file');
-  return openPlace(path, place.path, isAllowed);
+  if (!(await stat(real.path)).isFile()) throw pathUnusableError(path, 'is not a regular file');
+  return openRealPath(path, real.path, isAllowed);
 }
 
 /** @internal exported for its test: opens the file after the first check of the path */
-export async function openPlace(
+export async function openRealPath(
   path: string,
   real: string,
   isAllowed: (real: string) => boolean,
@@ -75,7 +75,7 @@ async function nameOfOpen(file: FileHandle): Promise<{ readonly real: string; re
   }
 }
 
-interface Place {
+interface RealPath {
   readonly path: string;
   readonly exists: boolean;
 }
@@ -84,13 +84,13 @@ interface Place {
  * Returns the path with all links resolved. For a missing path, resolves the nearest existing folder and appends the
  * rest. Returns undefined for a dangling link.
  */
-async function placeOf(path: string): Promise<Place | undefined> {
+async function realPathOf(path: string): Promise<RealPath | undefined> {
   const real = await realOrNothing(path);
   if (real !== undefined) return { path: real, exists: true };
   if (await isThere(path)) return undefined;
   const parent = dirname(path);
-  const parentPlace = parent === path ? undefined : await placeOf(parent);
-  return parentPlace && { path: join(parentPlace.path, basename(path)), exists: false };
+  const parentPath = parent === path ? undefined : await realPathOf(parent);
+  return parentPath && { path: join(parentPath.path, basename(path)), exists: false };
 }
 
 async function realOrNothing(path: string): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 import { type Blame, type FilePart, invalidValue, type RequestMessage } from '../../openai/index.ts';
 import type { ContentBlock, MessageParam } from './content-blocks.ts';
-import { documentBlocks, type PlacedBlock, searchResultBlocks } from './documents.ts';
+import { documentBlocks, type LocatedBlock, searchResultBlocks } from './documents.ts';
 import type { ImageBlock, TextBlock } from './text-blocks.ts';
 
 type BlockOf<Type extends ContentBlock['type']> = Extract<ContentBlock, { readonly type: Type }>;
@@ -25,10 +25,10 @@ export interface ChatMessages {
   readonly files: readonly FilePart[];
 }
 
-/** A message of a chat request, with the places of its parts in the request, by their paths in the message. */
-interface Placed {
+/** A message of a chat request, with the paths of its parts in the request, by their paths in the message. */
+interface LocatedMessage {
   readonly message: RequestMessage;
-  readonly places: Blame;
+  readonly paths: Blame;
 }
 
 /**
@@ -42,7 +42,7 @@ export function chatMessages(
 ): ChatMessages {
   const toolNames = new Map<string, string>();
   const files: FilePart[] = [];
-  const dialog = messages.flatMap((message, n): Placed[] => {
+  const dialog = messages.flatMap((message, n): LocatedMessage[] => {
     const path = `messages[${n}].content`;
     const { role, content } = message;
     const blocks: readonly ContentBlock[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
@@ -53,28 +53,28 @@ export function chatMessages(
     const results = blocks.flatMap((block, at) =>
       block.type === 'tool_result' ? [toolResult(block, toolNames, `${path}[${at}]`, files)] : [],
     );
-    const placed = [...results.flatMap(({ images }) => images), ...read].map(partOf);
-    const parts = placed.map(({ part }) => part);
-    const places = { '': `messages[${n}]`, ...partPlaces(placed) };
+    const located = [...results.flatMap(({ images }) => images), ...read].map(partOf);
+    const parts = located.map(({ part }) => part);
+    const paths = { '': `messages[${n}]`, ...partPaths(located) };
     if (role === 'assistant') {
       const calls = blocks.flatMap((block, at) => (block.type === 'tool_use' ? [`${path}[${at}]`] : []));
       return [
         {
           message: assistantMessage(blocks, parts, toolNames),
-          places: { ...places, reasoning_content: path, ...Object.fromEntries(calls.flatMap(callPlaces)) },
+          paths: { ...paths, reasoning_content: path, ...Object.fromEntries(calls.flatMap(callPaths)) },
         },
       ];
     }
     const hasParts = parts.length > 0 || results.length === 0;
     return [
-      ...results.map(({ placed: result }) => result),
-      ...(hasParts ? [{ message: { role, content: parts }, places }] : []),
+      ...results.map(({ located: result }) => result),
+      ...(hasParts ? [{ message: { role, content: parts }, paths }] : []),
     ];
   });
   const isInstructed = system != null && system.length > 0;
-  const all: readonly Placed[] = isInstructed
+  const all: readonly LocatedMessage[] = isInstructed
     ? [
-        { message: { role: 'system', content: asContent(system) }, places: { '': 'system', content: 'system' } },
+        { message: { role: 'system', content: asContent(system) }, paths: { '': 'system', content: 'system' } },
         ...dialog,
       ]
     : dialog;
@@ -82,18 +82,18 @@ export function chatMessages(
     files,
     messages: all.map(({ message }) => message),
     origins: Object.fromEntries(
-      all.flatMap(({ places }, n) =>
-        Object.entries(places).map(([path, place]) => [`messages[${n}]${path && `.${path}`}`, place]),
+      all.flatMap(({ paths }, n) =>
+        Object.entries(paths).map(([ours, given]) => [`messages[${n}]${ours && `.${ours}`}`, given]),
       ),
     ),
   };
 }
 
-/** Returns where the parts of a call are in a block at `place`. */
-const callPlaces = (place: string, n: number): [string, string][] => [
-  [`tool_calls[${n}]`, place],
-  [`tool_calls[${n}].function`, place],
-  [`tool_calls[${n}].function.arguments`, `${place}.input`],
+/** Returns where the parts of a call are in a block at `path`. */
+const callPaths = (path: string, n: number): [string, string][] => [
+  [`tool_calls[${n}]`, path],
+  [`tool_calls[${n}].function`, path],
+  [`tool_calls[${n}].function.arguments`, `${path}.input`],
 ];
 
 function assistantMessage(
@@ -120,28 +120,28 @@ const toolCall = ({ id, name, input }: BlockOf<'tool_use'>): NonNullable<Request
 
 /** A result of a tool as a message, and its images, which only messages of the user can have. */
 interface ToolResult {
-  readonly placed: Placed;
-  readonly images: readonly PlacedBlock[];
+  readonly located: LocatedMessage;
+  readonly images: readonly LocatedBlock[];
 }
 
 function toolResult(
   { tool_use_id: id, content: given }: BlockOf<'tool_result'>,
   toolNames: ReadonlyMap<string, string>,
-  place: string,
+  path: string,
   files: FilePart[],
 ): ToolResult {
   const content = given ?? '';
   const name = toolNames.get(id);
-  if (name === undefined) throw invalidValue(`${place}.tool_use_id`, 'no tool_use before it has this id');
+  if (name === undefined) throw invalidValue(`${path}.tool_use_id`, 'no tool_use before it has this id');
   const read =
     typeof content === 'string'
-      ? [{ block: { type: 'text' as const, text: content }, place: `${place}.content` }]
-      : content.flatMap((block, at) => readBlocks(block, `${place}.content[${at}]`, files));
+      ? [{ block: { type: 'text' as const, text: content }, path: `${path}.content` }]
+      : content.flatMap((block, at) => readBlocks(block, `${path}.content[${at}]`, files));
   const texts = read.flatMap(({ block }) => (block.type === 'text' ? [block] : []));
   return {
-    placed: {
+    located: {
       message: { role: 'tool', content: texts, tool_call_id: id, name },
-      places: { '': place, tool_call_id: `${place}.tool_use_id` },
+      paths: { '': path, tool_call_id: `${path}.tool_use_id` },
     },
     images: read.filter(({ block }) => block.type === 'image'),
   };
@@ -153,9 +153,9 @@ const asContent = (content: string | readonly TextBlock[]): string | TextBlock[]
 type MessagePart = Exclude<RequestMessage['content'], string | null | undefined>[number];
 
 /** A part of a message, and where it is in the request. */
-interface PlacedPart {
+interface LocatedPart {
   readonly part: MessagePart;
-  readonly place: string;
+  readonly path: string;
   /** The key of the block that has the image. */
   readonly url?: string;
 }
@@ -164,27 +164,27 @@ interface PlacedPart {
  * Returns the texts and images of a block that the model reads where it is; none for other blocks. Adds its files to
  * `files`. Throws like `documentBlocks`.
  */
-function readBlocks(block: ContentBlock, place: string, files: FilePart[]): PlacedBlock[] {
-  if (block.type === 'text' || block.type === 'image') return [{ block, place }];
-  if (block.type === 'document') return documentBlocks(block, place, files);
-  return block.type === 'search_result' ? searchResultBlocks(block, place) : [];
+function readBlocks(block: ContentBlock, path: string, files: FilePart[]): LocatedBlock[] {
+  if (block.type === 'text' || block.type === 'image') return [{ block, path }];
+  if (block.type === 'document') return documentBlocks(block, path, files);
+  return block.type === 'search_result' ? searchResultBlocks(block, path) : [];
 }
 
-function partOf({ block, place }: PlacedBlock): PlacedPart {
-  return block.type === 'text' ? { part: block, place } : imagePart(block, place);
+function partOf({ block, path }: LocatedBlock): LocatedPart {
+  return block.type === 'text' ? { part: block, path } : imagePart(block, path);
 }
 
-function imagePart({ source }: ImageBlock, place: string): PlacedPart {
+function imagePart({ source }: ImageBlock, path: string): LocatedPart {
   const url = source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`;
   const key = source.type === 'url' ? 'source.url' : 'source.data';
-  return { part: { type: 'image_url', image_url: { url } }, place, url: key };
+  return { part: { type: 'image_url', image_url: { url } }, path, url: key };
 }
 
 /** Returns where parts are in the request, by their paths in a message. */
-const partPlaces = (parts: readonly PlacedPart[]): Blame =>
+const partPaths = (parts: readonly LocatedPart[]): Blame =>
   Object.fromEntries(
-    parts.flatMap(({ place, url }, at) => [
-      [`content[${at}]`, place],
-      ...(url === undefined ? [] : [[`content[${at}].image_url.url`, `${place}.${url}`]]),
+    parts.flatMap(({ path, url }, at) => [
+      [`content[${at}]`, path],
+      ...(url === undefined ? [] : [[`content[${at}].image_url.url`, `${path}.${url}`]]),
     ]),
   );

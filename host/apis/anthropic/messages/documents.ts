@@ -35,9 +35,9 @@ export const SearchResultBlock = z.object({
 type SearchResultBlock = z.output<typeof SearchResultBlock>;
 
 /** A text or an image in a block, and where it is. */
-export interface PlacedBlock {
+export interface LocatedBlock {
   readonly block: TextBlock | ImageBlock;
-  readonly place: string;
+  readonly path: string;
 }
 
 /**
@@ -47,44 +47,44 @@ export interface PlacedBlock {
  */
 export function documentBlocks(
   { title, context, source }: DocumentBlock,
-  place: string,
+  path: string,
   files: FilePart[],
-): PlacedBlock[] {
+): LocatedBlock[] {
   const head = [title, context].filter((line) => line != null && line !== '');
-  return [...head.map((line) => textAt(line!, place)), ...sourceBlocks(source, place, files)];
+  return [...head.map((line) => textAt(line!, path)), ...sourceBlocks(source, path, files)];
 }
 
 /** Returns a passage as the texts that a model reads: its title, its source and its own texts. */
-export function searchResultBlocks({ title, source, content }: SearchResultBlock, place: string): PlacedBlock[] {
+export function searchResultBlocks({ title, source, content }: SearchResultBlock, path: string): LocatedBlock[] {
   return [
-    textAt(title, place),
-    textAt(source, place),
-    ...content.map((block, n) => ({ block, place: `${place}.content[${n}]` })),
+    textAt(title, path),
+    textAt(source, path),
+    ...content.map((block, n) => ({ block, path: `${path}.content[${n}]` })),
   ];
 }
 
-function sourceBlocks(source: DocumentBlock['source'], part: string, files: FilePart[]): PlacedBlock[] {
-  const place = `${part}.source`;
+function sourceBlocks(source: DocumentBlock['source'], part: string, files: FilePart[]): LocatedBlock[] {
+  const path = `${part}.source`;
   switch (source.type) {
     case 'text':
-      return [textAt(source.data, `${place}.data`)];
+      return [textAt(source.data, `${path}.data`)];
     case 'base64': {
-      const param = `${place}.data`;
+      const param = `${path}.data`;
       const bytes = base64Bytes(source.data);
       if (!bytes) throw invalidValue(param, 'it is not base64');
       const block = { type: 'text' as const, text: '' };
-      files.push({ part, param, file: { name: source.media_type, bytes }, place: block });
-      return [{ block, place: param }];
+      files.push({ part, param, file: { name: source.media_type, bytes }, target: block });
+      return [{ block, path: param }];
     }
     case 'content': {
       const { content } = source;
-      if (typeof content === 'string') return [textAt(content, `${place}.content`)];
-      return content.map((block, n) => ({ block, place: `${place}.content[${n}]` }));
+      if (typeof content === 'string') return [textAt(content, `${path}.content`)];
+      return content.map((block, n) => ({ block, path: `${path}.content[${n}]` }));
     }
     case 'url':
     case 'file':
-      throw unsupported(`${place}.type`, 'the server fetches no documents; give the text of the document');
+      throw unsupported(`${path}.type`, 'the server fetches no documents; give the text of the document');
   }
 }
 
-const textAt = (line: string, place: string): PlacedBlock => ({ block: { type: 'text', text: line }, place });
+const textAt = (line: string, path: string): LocatedBlock => ({ block: { type: 'text', text: line }, path });

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type Blame, type ChatRequest, type HostedTools, placedTools, toolPlaces } from '../../openai/index.ts';
+import { type Blame, type ChatRequest, type HostedTools, indexedTools, toolPaths } from '../../openai/index.ts';
 import { ToolDefinition, MAX_NAME, MAX_TOOLS } from '../../../base/schemas/index.ts';
 import { clientTool } from './client-tools.ts';
 
@@ -44,9 +44,9 @@ type ChatToolFields = Pick<ChatRequest, 'tools' | 'tool_choice' | 'parallel_tool
 
 /** Returns the tools of a request as those of a chat request. */
 export function chatTools({ tools, tool_choice: choice }: z.output<typeof ToolFields>): ChatToolFields {
-  const placed = placedTools(tools ?? [], chatTool);
+  const indexed = indexedTools(tools ?? [], chatTool);
   return {
-    ...(placed.length > 0 && { tools: placed.map(({ tool }) => tool) }),
+    ...(indexed.length > 0 && { tools: indexed.map(({ tool }) => tool) }),
     ...(choice && { tool_choice: chatToolChoice(choice) }),
     ...(choice && choice.type !== 'none' && choice.disable_parallel_tool_use && { parallel_tool_calls: false }),
   };
@@ -54,7 +54,7 @@ export function chatTools({ tools, tool_choice: choice }: z.output<typeof ToolFi
 
 /** Where the tools of a chat request are in a request of Anthropic's API. */
 export const toolOrigins = ({ tools }: z.output<typeof ToolFields>): Blame =>
-  toolPlaces(placedTools(tools ?? [], chatTool), { function: '', 'function.parameters': '.input_schema' });
+  toolPaths(indexedTools(tools ?? [], chatTool), { function: '', 'function.parameters': '.input_schema' });
 
 /** Tools that Anthropic's servers run, and those that see a screen. */
 export const HOSTED_TOOLS: HostedTools = {

@@ -53,14 +53,14 @@ export function modelPage(
   query: ModelsQuery,
 ): z.input<typeof ModelInfoPage> {
   const { after_id: after, before_id: before } = query;
-  const placeOf = (param: 'after_id' | 'before_id', id: string): number => {
-    const place = models.findIndex((model) => model.id === id);
-    if (place < 0) throw invalidValue(param, 'no model has this id');
-    return place;
+  const indexOf = (param: 'after_id' | 'before_id', id: string): number => {
+    const index = models.findIndex((model) => model.id === id);
+    if (index < 0) throw invalidValue(param, 'no model has this id');
+    return index;
   };
   const between = models.slice(
-    after === undefined ? 0 : placeOf('after_id', after) + 1,
-    before === undefined ? undefined : placeOf('before_id', before),
+    after === undefined ? 0 : indexOf('after_id', after) + 1,
+    before === undefined ? undefined : indexOf('before_id', before),
   );
   return page(between.map(modelInfoOf), query);
 }

@@ -1,9 +1,9 @@
 import type { ModelDirectory } from '../../../inference/deployments/index.ts';
 import type { SocketRoute } from './socket-route.ts';
-import type { SocketPlacesLimits } from './socket-places.ts';
+import type { OpenSocketsLimits } from './open-sockets.ts';
 
 /** The settings `sockets`. */
-export interface SocketLimits extends SocketPlacesLimits {
+export interface SocketLimits extends OpenSocketsLimits {
   readonly max_message_bytes: number;
   readonly max_buffered_bytes: number;
   readonly ping_interval_s: number;

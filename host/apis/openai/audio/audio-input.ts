@@ -12,7 +12,7 @@ export interface AudioPart {
   /** Base64. */
   readonly data: string;
   /** The part that takes its place, which is in the dialog. Its text is empty until the audio is transcribed. */
-  readonly place: { text: string };
+  readonly target: { text: string };
 }
 
 /** A dialog with empty texts in the places of its audio. */
@@ -29,11 +29,11 @@ export function audioOfMessages(messages: readonly RequestMessage[]): WithoutAud
     if (!Array.isArray(content)) return message;
     const parts = content.map((given, n) => {
       if (given.type !== 'input_audio') return given;
-      const place = { type: 'text' as const, text: '' };
+      const target = { type: 'text' as const, text: '' };
       const part = `messages[${index}].content[${n}]`;
       refuseUnlessUser(part, role);
-      audio.push({ part, param: `${part}.input_audio.data`, data: given.input_audio.data, place });
-      return place;
+      audio.push({ part, param: `${part}.input_audio.data`, data: given.input_audio.data, target });
+      return target;
     });
     return { ...message, content: parts };
   });
@@ -49,11 +49,11 @@ export function audioOfInput(input: string | readonly InputItem[]): WithoutAudio
     const parts = item.content.map((given, n): InputPart => {
       const found = audioIn(given);
       if (!found) return given;
-      const place = { type: 'input_text' as const, text: '' };
+      const target = { type: 'input_text' as const, text: '' };
       const part = `input[${index}].content[${n}]`;
       refuseUnlessUser(part, item.role);
-      audio.push({ part, param: `${part}.${found.key}`, data: found.data, place });
-      return place;
+      audio.push({ part, param: `${part}.${found.key}`, data: found.data, target });
+      return target;
     });
     return { ...item, content: parts };
   });

@@ -34,7 +34,7 @@ export async function hear(
   const models = allowedModels(ctx, options.openai.models);
   const deployment = deploymentFor(models, first, options);
   for (const { part, bytes } of filesOf(audio, options))
-    part.place.text = await transcribe(part, bytes, { models, deployment, context, options });
+    part.target.text = await transcribe(part, bytes, { models, deployment, context, options });
 }
 
 function filesOf(

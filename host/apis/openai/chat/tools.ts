@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { chatOptions, ToolDefinition, MAX_NAME, MAX_TOOLS } from '../../../base/schemas/index.ts';
 import type { Blame } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
-import { placedTools } from '../hosted-tools.ts';
+import { indexedTools } from '../hosted-tools.ts';
 import type { CustomNames } from './custom-calls.ts';
 import { CustomTool, functionOf, type Grammar, grammarProblem, withFunctionType } from './custom-tools.ts';
 
@@ -40,10 +40,10 @@ export function toolList<Schema extends z.core.$ZodType>(
     .array(schema)
     .max(MAX_TOOLS)
     .check(({ value, issues }) => {
-      const placed = placedTools(value, toolOf);
-      const tools = placed.map(({ tool }) => tool);
+      const indexed = indexedTools(value, toolOf);
+      const tools = indexed.map(({ tool }) => tool);
       const refuse = (message: string, [n, ...path]: readonly (string | number)[] = []): void => {
-        const index = typeof n === 'number' ? [placed[n]!.index] : [];
+        const index = typeof n === 'number' ? [indexed[n]!.index] : [];
         issues.push({ code: 'custom', input: value, path: [...index, ...path], message });
       };
       const problem = grammarProblem(tools.map(grammarOf));
@@ -119,13 +119,13 @@ function usableTools({ tools, tool_choice: choice }: Pick<ToolFields, 'tools' | 
 /** Where the tools of a deployment are in a request. */
 export function toolBlame(fields: Pick<ToolFields, 'tools' | 'tool_choice'>): Blame {
   const entries = usableTools(fields).flatMap((tool, index): [string, string][] => {
-    const place = `tools[${fields.tools!.indexOf(tool)}]`;
-    const own: [string, string] = [`tools[${index}]`, place];
+    const path = `tools[${fields.tools!.indexOf(tool)}]`;
+    const own: [string, string] = [`tools[${index}]`, path];
     if (tool.type === 'function') return [own];
     return [
       own,
-      [`tools[${index}].function`, `${place}.custom`],
-      [`tools[${index}].function.parameters`, `${place}.custom.format`],
+      [`tools[${index}].function`, `${path}.custom`],
+      [`tools[${index}].function.parameters`, `${path}.custom.format`],
     ];
   });
   return Object.fromEntries(entries);

@@ -12,7 +12,7 @@ export interface FilePart {
   /** The id of a stored file, or a file in the request. */
   readonly file: { readonly id: string } | NamedBytes;
   /** The part that takes its place, which is in the dialog. Its text is empty until the file is read. */
-  readonly place: { text: string };
+  readonly target: { text: string };
 }
 
 export interface NamedBytes {
@@ -75,24 +75,24 @@ interface GivenFile {
  * Returns the text in place of a file, which is added to `files` and whose text is empty until it is read. Undefined
  * for audio and for a file that has neither an id nor data.
  */
-function textIn({ part, owner, role, file }: GivenFile, files: FilePart[]): FilePart['place'] | undefined {
+function textIn({ part, owner, role, file }: GivenFile, files: FilePart[]): FilePart['target'] | undefined {
   const { file_id: id, file_data: data, filename } = file;
   if (id == null && (data == null || isAudio(data))) return undefined;
   if (role !== 'user') throw invalidValue(`${part}.type`, 'only messages of the user have files');
-  const place = { text: '' };
+  const target = { text: '' };
   if (id == null) {
     const param = `${owner}.file_data`;
     const bytes = typeof data === 'string' ? base64Bytes(data) : undefined;
     if (!bytes) throw invalidValue(param, 'it is not the base64 of a file');
     const name = typeof filename === 'string' ? filename : 'file_data';
-    files.push({ part, param, file: { name, bytes }, place });
-    return place;
+    files.push({ part, param, file: { name, bytes }, target });
+    return target;
   }
   const param = `${owner}.file_id`;
   if (typeof id !== 'string') throw invalidValue(param, 'it is not a text');
   if (data != null) throw invalidValue(`${owner}.file_data`, 'a file has a file_id or file_data, and not both');
-  files.push({ part, param, file: { id }, place });
-  return place;
+  files.push({ part, param, file: { id }, target });
+  return target;
 }
 
 const isAudio = (data: unknown): boolean => typeof data === 'string' && /^data:audio\//i.test(data.slice(0, 20));

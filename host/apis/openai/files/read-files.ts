@@ -43,8 +43,8 @@ export async function readFiles(ctx: Context, parts: readonly FilePart[], option
   await withinTime(ctx, options, async ({ signal }) => {
     for (const part of parts) {
       const file = await open(part);
-      part.place.text = await fileText(part.param, file, room.text, options, signal);
-      take('text', Buffer.byteLength(part.place.text));
+      part.target.text = await fileText(part.param, file, room.text, options, signal);
+      take('text', Buffer.byteLength(part.target.text));
     }
   });
 }

@@ -14,9 +14,9 @@ export function imageOpener(options: OpenAiHttpOptions): OpenImages {
     const scope = await options.openai.imageScope();
     try {
       // One after the other, because each takes memory and a process.
-      for (const [index, { param, url, place }] of images.entries()) {
+      for (const [index, { param, url, target }] of images.entries()) {
         const bytes = inline[index];
-        place.image = await blaming(blameOf(param), () =>
+        target.image = await blaming(blameOf(param), () =>
           bytes
             ? withTemporaryFile(bytes, options, (path) => scope.open({ path, bytes: bytes.length }, signal))
             : scope.open({ url }, signal),

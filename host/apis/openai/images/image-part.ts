@@ -11,7 +11,7 @@ export interface ImagePart {
   /** An address or a data URL. */
   readonly url: string;
   /** The part of the dialog in the arguments. It has no image until the image is opened. */
-  readonly place: { readonly type: 'image'; image: ImageReference | undefined };
+  readonly target: { readonly type: 'image'; image: ImageReference | undefined };
 }
 
 /** Takes the images of a request. */
@@ -30,7 +30,7 @@ export class ImageParts {
    * Returns the part of the arguments for the image of a part, which is named like `messages[0].content[1]`. Throws
    * `UnsupportedParameter` if the model takes none, and `InvalidParameter` for an address that is none.
    */
-  take(url: string, part: string): ImagePart['place'] {
+  take(url: string, part: string): ImagePart['target'] {
     if (!this.#model.takesImages)
       throw unsupported(
         `${part}.type`,
@@ -41,9 +41,9 @@ export class ImageParts {
     const param = `${part}.image_url.url`;
     if (!ADDRESS.test(url.slice(0, 16)))
       throw invalidValue(param, 'it is neither an http or https address nor a data URL of an image');
-    const place: ImagePart['place'] = { type: 'image', image: undefined };
-    this.parts.push({ param, url, place });
-    return place;
+    const target: ImagePart['target'] = { type: 'image', image: undefined };
+    this.parts.push({ param, url, target });
+    return target;
   }
 }
 

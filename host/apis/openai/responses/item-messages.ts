@@ -10,7 +10,7 @@ export interface GivenItems {
   readonly history: readonly Item[];
   readonly input: readonly Item[];
   /** The indexes of its own items in the list of the request. Default: 0, 1, … */
-  readonly places?: readonly number[];
+  readonly indexes?: readonly number[];
 }
 
 type OutputItem = Extract<Item, { readonly output: unknown }>;
@@ -29,7 +29,7 @@ export interface ItemMessages {
  */
 export function messagesOf(
   instructions: string | null | undefined,
-  { history, input, places }: GivenItems,
+  { history, input, indexes }: GivenItems,
 ): ItemMessages {
   const items = [...history, ...input];
   if (items.length === 0) throw invalidValue('input', 'it has no items');
@@ -43,7 +43,7 @@ export function messagesOf(
   }
   for (const [index, item] of items.entries()) {
     const own = index - history.length;
-    const at = places?.[own] ?? own;
+    const at = indexes?.[own] ?? own;
     if (item.type === 'function_call' || item.type === 'custom_tool_call') calls.add(`${item.type} ${item.call_id}`);
     if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') requireCall(calls, item, at);
     const last = messages.at(-1);
@@ -58,34 +58,34 @@ export function messagesOf(
 }
 
 /** Returns where the parts of a message that an item made are in the item. */
-function originsOf(item: Item, place: string, message: string, { tool_calls: calls = [] }: Message): Blame {
+function originsOf(item: Item, path: string, message: string, { tool_calls: calls = [] }: Message): Blame {
   switch (item.type) {
     case 'message':
       return {
-        [message]: place,
+        [message]: path,
         ...Object.fromEntries(
-          item.content.map((_, n) => [`${message}.content[${n}].image_url.url`, `${place}.content[${n}].image_url`]),
+          item.content.map((_, n) => [`${message}.content[${n}].image_url.url`, `${path}.content[${n}].image_url`]),
         ),
       };
     case 'reasoning':
-      return { [message]: place, [`${message}.reasoning_content`]: `${place}.content` };
+      return { [message]: path, [`${message}.reasoning_content`]: `${path}.content` };
     case 'function_call':
     case 'custom_tool_call': {
       const call = `${message}.tool_calls[${calls!.length - 1}]`;
       return {
         [`${message}.tool_calls`]: 'input',
-        [call]: place,
-        [`${call}.id`]: `${place}.call_id`,
-        [`${call}.function`]: place,
-        ...(item.type === 'custom_tool_call' && { [`${call}.function.arguments`]: `${place}.input` }),
+        [call]: path,
+        [`${call}.id`]: `${path}.call_id`,
+        [`${call}.function`]: path,
+        ...(item.type === 'custom_tool_call' && { [`${call}.function.arguments`]: `${path}.input` }),
       };
     }
     case 'function_call_output':
     case 'custom_tool_call_output':
       return {
-        [message]: place,
-        [`${message}.tool_call_id`]: `${place}.call_id`,
-        [`${message}.content`]: `${place}.output`,
+        [message]: path,
+        [`${message}.tool_call_id`]: `${path}.call_id`,
+        [`${message}.content`]: `${path}.output`,
       };
   }
 }

@@ -19,7 +19,7 @@ export type FindItem = (id: string) => Promise<Item | undefined>;
 /** The items of an input, and the index of each in the list of the request. */
 export interface ReadInput {
   readonly input: readonly Item[];
-  readonly places: readonly number[];
+  readonly indexes: readonly number[];
 }
 
 /**
@@ -31,7 +31,7 @@ export async function readInput(input: string | readonly InputItem[], find: Find
   const given: readonly InputItem[] =
     typeof input === 'string' ? [{ type: 'message', role: 'user', content: input }] : input;
   const items: Item[] = [];
-  const places: number[] = [];
+  const indexes: number[] = [];
   const ids = new Set<string>();
   for (const [index, one] of given.entries()) {
     if (!isOwnItem(one)) continue;
@@ -39,9 +39,9 @@ export async function readInput(input: string | readonly InputItem[], find: Find
     if (ids.has(item.id)) throw invalidValue(`input[${index}].id`, `another item of the input has the id ${item.id}`);
     ids.add(item.id);
     items.push(item);
-    places.push(index);
+    indexes.push(index);
   }
-  return { input: items, places };
+  return { input: items, indexes };
 }
 
 async function itemOf(item: OwnItem, param: string, find: FindItem): Promise<Item> {

@@ -2,7 +2,7 @@ import type { Blame } from '../blame.ts';
 import { chatCall, type PromptedRequest } from '../chat/chat-call.ts';
 import type { ChatRequest } from '../chat/chat-fields.ts';
 import { invalidValue } from '../fields.ts';
-import { placedTools, toolPlaces } from '../hosted-tools.ts';
+import { indexedTools, toolPaths } from '../hosted-tools.ts';
 import type { ModelCall } from '../model-call.ts';
 import type { ResolvedModel } from '../models/model-names.ts';
 import { type ImageParts, REFUSED_IMAGES } from '../images/image-part.ts';
@@ -60,10 +60,10 @@ export function inputTokensCall(request: InputTokensRequest, items: GivenItems, 
 function promptOf(request: Omit<InputTokensRequest, 'input'>, items: GivenItems) {
   const { instructions, reasoning, text, truncation, overflow } = request;
   const { messages, origins } = messagesOf(instructions, items);
-  const tools = placedTools(request.tools ?? [], chatTool);
+  const tools = indexedTools(request.tools ?? [], chatTool);
   return {
     messages,
-    origins: { ...RESPONSE_ORIGINS, ...toolPlaces(tools, { function: '', custom: '' }), ...origins },
+    origins: { ...RESPONSE_ORIGINS, ...toolPaths(tools, { function: '', custom: '' }), ...origins },
     tools: request.tools && tools.map(({ tool }) => tool),
     tool_choice: toolChoiceOf(request.tool_choice),
     reasoning_effort: reasoning?.effort,

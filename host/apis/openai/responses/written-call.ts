@@ -7,7 +7,7 @@ import type { Unnumbered, WrittenItem } from './written-items.ts';
 
 /** A call of a function or of a custom tool. */
 export class WrittenCall implements WrittenItem {
-  /** Its place among the calls of the answer. */
+  /** Its position among the calls of the answer. */
   readonly callIndex: number;
   readonly #id: string;
   readonly #index: number;
@@ -19,7 +19,7 @@ export class WrittenCall implements WrittenItem {
   #text = '';
   #status: ItemStatus = 'in_progress';
 
-  /** `index` is its place in the output. */
+  /** `index` is its position in the output. */
   constructor({ index: callIndex, id, function: { name = '' } }: ToolCallDelta, index: number, isCustom: boolean) {
     this.callIndex = callIndex;
     this.#id = prefixedId(ID_PREFIXES[isCustom ? 'custom_tool_call' : 'function_call']);
@@ -46,20 +46,20 @@ export class WrittenCall implements WrittenItem {
     if (delta === '') return [];
     this.#text += delta;
     const kind = this.#input ? 'custom_tool_call_input' : 'function_call_arguments';
-    return [{ type: `response.${kind}.delta`, ...this.#place, delta }];
+    return [{ type: `response.${kind}.delta`, ...this.#position, delta }];
   }
 
   end(status: ItemStatus): Unnumbered[] {
     this.#status = status;
     return [
       this.#input
-        ? { type: 'response.custom_tool_call_input.done', ...this.#place, input: this.#text }
-        : { type: 'response.function_call_arguments.done', ...this.#place, name: this.#name, arguments: this.#text },
+        ? { type: 'response.custom_tool_call_input.done', ...this.#position, input: this.#text }
+        : { type: 'response.function_call_arguments.done', ...this.#position, name: this.#name, arguments: this.#text },
       { type: 'response.output_item.done', output_index: this.#index, item: this.item },
     ];
   }
 
-  get #place() {
+  get #position() {
     return { item_id: this.#id, output_index: this.#index };
   }
 }

@@ -4,7 +4,7 @@ import type { ItemStatus, OutputItem, OutputPart } from './items.ts';
 import { ID_PREFIXES } from './read-input.ts';
 import type { ResponseEvent } from './response-event.ts';
 
-/** An event without its place among the events. */
+/** An event without its position among the events. */
 export type Unnumbered<Event = ResponseEvent> = Event extends unknown ? Omit<Event, 'sequence_number'> : never;
 
 /** An item of an answer while the model writes it. */
@@ -26,7 +26,7 @@ export class WrittenText implements WrittenItem {
   #text = '';
   #status: ItemStatus = 'in_progress';
 
-  /** `index` is its place in the output. */
+  /** `index` is its position in the output. */
   constructor(kind: 'message' | 'reasoning', index: number) {
     this.#id = prefixedId(ID_PREFIXES[kind]);
     this.#kind = kind;
@@ -44,16 +44,16 @@ export class WrittenText implements WrittenItem {
   begin(): Unnumbered[] {
     return [
       { type: 'response.output_item.added', output_index: this.#index, item: this.#itemOf([]) },
-      { type: 'response.content_part.added', ...this.#place, part: this.#part },
+      { type: 'response.content_part.added', ...this.#position, part: this.#part },
     ];
   }
 
   /** Adds a piece of the text and the tokens that it is made of. Returns the event. */
   add(delta: string, logprobs: readonly TokenLogprob[] = []): Unnumbered {
     this.#text += delta;
-    if (this.#kind === 'reasoning') return { type: 'response.reasoning_text.delta', ...this.#place, delta };
+    if (this.#kind === 'reasoning') return { type: 'response.reasoning_text.delta', ...this.#position, delta };
     this.#logprobs.push(...logprobs);
-    return { type: 'response.output_text.delta', ...this.#place, delta, logprobs: [...logprobs] };
+    return { type: 'response.output_text.delta', ...this.#position, delta, logprobs: [...logprobs] };
   }
 
   end(status: ItemStatus): Unnumbered[] {
@@ -61,14 +61,14 @@ export class WrittenText implements WrittenItem {
     const text = this.#text;
     return [
       this.#kind === 'reasoning'
-        ? { type: 'response.reasoning_text.done', ...this.#place, text }
-        : { type: 'response.output_text.done', ...this.#place, text, logprobs: this.#logprobs },
-      { type: 'response.content_part.done', ...this.#place, part: this.#part },
+        ? { type: 'response.reasoning_text.done', ...this.#position, text }
+        : { type: 'response.output_text.done', ...this.#position, text, logprobs: this.#logprobs },
+      { type: 'response.content_part.done', ...this.#position, part: this.#part },
       { type: 'response.output_item.done', output_index: this.#index, item: this.item },
     ];
   }
 
-  get #place() {
+  get #position() {
     return { item_id: this.#id, output_index: this.#index, content_index: 0 };
   }
 

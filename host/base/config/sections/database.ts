@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { place } from './fields.ts';
+import { writablePath } from './fields.ts';
 import { settings } from '../registry.ts';
 
 export const DatabaseConfig = z
@@ -10,7 +10,7 @@ export const DatabaseConfig = z
       .describe('Kind of database. SQLite needs no server; PostgreSQL can be shared by several hosts.'),
     datastore_config: z
       .strictObject({
-        path: place()
+        path: writablePath()
           .nullable()
           .default(null)
           .describe('SQLite: file of the database. Default: `aana.db` in `data_dir`.')
@@ -45,7 +45,7 @@ export const DatabaseConfig = z
               'certificate that a trusted authority signed; `verify-full` also requires that the certificate ' +
               'names the host.',
           ),
-        ssl_root_cert: place()
+        ssl_root_cert: writablePath()
           .nullable()
           .default(null)
           .describe(
@@ -53,12 +53,12 @@ export const DatabaseConfig = z
               'Node trusts.',
           )
           .register(settings, { isPath: true }),
-        ssl_cert: place()
+        ssl_cert: writablePath()
           .nullable()
           .default(null)
           .describe('PostgreSQL: PEM file of the certificate that this host shows to the server.')
           .register(settings, { isPath: true }),
-        ssl_key: place()
+        ssl_key: writablePath()
           .nullable()
           .default(null)
           .describe('PostgreSQL: PEM file of the private key of `ssl_cert`.')

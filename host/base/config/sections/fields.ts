@@ -10,7 +10,7 @@ export const seconds = (value: number, description: string) =>
   z.number().positive().max(604_800).default(value).describe(description);
 
 /** A path at which files are made. /proc and /sys are refused because Node tries endlessly to make a folder there. */
-export const place = () =>
+export const writablePath = () =>
   z
     .string()
     .min(1)

@@ -1,7 +1,7 @@
 // OpenTelemetry's serialisers of metrics leave exemplars out, so they are added to the written messages. Numbers of
 // fields are those of opentelemetry-proto, metrics.proto.
 import type { Exemplar } from '../metric-data.ts';
-import { placeOf } from '../traces/ids.ts';
+import { spanContextOf } from '../traces/ids.ts';
 import type { ResourceMetrics } from './otlp-metrics.ts';
 import type { Serializer } from './otlp-sender.ts';
 
@@ -38,7 +38,7 @@ export function jsonWithExemplars<P>(serializer: Serializer<ResourceMetrics, P>)
 }
 
 function jsonOf({ value, at, traceparent }: Exemplar): Readonly<Record<string, unknown>> {
-  const { traceId, spanId } = placeOf(traceparent);
+  const { traceId, spanId } = spanContextOf(traceparent);
   return { timeUnixNano: `${at}000000`, asDouble: value, traceId, spanId };
 }
 
@@ -63,7 +63,7 @@ export function protobufWithExemplars<P>(serializer: Serializer<ResourceMetrics,
 
 /** Returns an exemplar with the head of field 8 of a point. */
 function protobufOf({ value, at, traceparent }: Exemplar): Buffer {
-  const { traceId, spanId } = placeOf(traceparent);
+  const { traceId, spanId } = spanContextOf(traceparent);
   const numbers = Buffer.alloc(18);
   numbers[0] = headOf(2, FIXED64); // time_unix_nano
   numbers.writeBigUInt64LE(BigInt(at) * 1_000_000n, 1);

@@ -1,6 +1,6 @@
 import type { Attributes } from '../../core/telemetry.ts';
 import type { Exemplar, HistogramPoint, MetricData } from '../metric-data.ts';
-import { placeOf } from '../traces/ids.ts';
+import { spanContextOf } from '../traces/ids.ts';
 import { type ExposedName, exposedName, labelName, sampleName } from './names.ts';
 
 /** The two text formats that Prometheus reads. */
@@ -66,7 +66,7 @@ function histogramSamples(
 
 /** Only OpenMetrics knows exemplars. Times are in seconds. */
 function exemplarText({ value, at, traceparent }: Exemplar): string {
-  const { traceId, spanId } = placeOf(traceparent);
+  const { traceId, spanId } = spanContextOf(traceparent);
   return ` # {trace_id="${traceId}",span_id="${spanId}"} ${value} ${at / 1000}`;
 }
 

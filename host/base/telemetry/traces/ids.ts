@@ -1,5 +1,5 @@
 import { randomFillSync } from 'node:crypto';
-import { isSampledPlace } from '../../core/request-context.ts';
+import { isSampledSpan } from '../../core/request-context.ts';
 
 /**
  * Ids are cut out of a reserve of random digits, because a call of the generator costs more than everything else of a
@@ -36,23 +36,23 @@ function randomText(): string {
   return random.toString('hex', usedBytes - RESERVE_BYTES, usedBytes);
 }
 
-/** A place in a trace. */
-export interface TracePlace {
+/** The ids of a span, from a `traceparent`. */
+export interface SpanContext {
   readonly traceId: string;
   readonly spanId: string;
   readonly isSampled: boolean;
 }
 
-/** Returns the `traceparent` of a place. */
+/** Returns the `traceparent` of a span. */
 export function traceparentAt(traceId: string, spanId: string, isSampled: boolean): string {
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
 }
 
-/** Returns the place of a valid `traceparent`. */
-export function placeOf(traceparent: string): TracePlace {
+/** Returns the ids in a valid `traceparent`. */
+export function spanContextOf(traceparent: string): SpanContext {
   return {
     traceId: traceparent.slice(3, 35),
     spanId: traceparent.slice(36, 52),
-    isSampled: isSampledPlace(traceparent),
+    isSampled: isSampledSpan(traceparent),
   };
 }

@@ -15,7 +15,7 @@ export class LocalTrace {
   root: SpanRecord | undefined;
   droppedSpans = 0;
   /** The `traceparent` of all spans so far. */
-  readonly places: string[] = [];
+  readonly traceparents: string[] = [];
   #open = 0;
   /** Milliseconds since the epoch. */
   readonly startedAt = Date.now();
@@ -38,9 +38,9 @@ export class LocalTrace {
     return this.#open === 0 && this.root !== undefined;
   }
 
-  /** Notes a span that begins at this place. */
+  /** Notes a span that begins with this `traceparent`. */
   begin(traceparent: string): void {
-    this.places.push(traceparent);
+    this.traceparents.push(traceparent);
     this.#open += 1;
   }
 

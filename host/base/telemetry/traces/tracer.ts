@@ -1,5 +1,5 @@
 import type { Span, SpanKind, SpanOptions } from '../../core/telemetry.ts';
-import { newSpanId, newTraceId, placeOf, traceparentAt } from './ids.ts';
+import { newSpanId, newTraceId, spanContextOf, traceparentAt } from './ids.ts';
 import { LocalTrace } from './local-trace.ts';
 import type { Sampler } from './sampler.ts';
 import { RecordedSpan } from './recorded-span.ts';
@@ -18,7 +18,7 @@ export interface TracerOptions {
 
 /** Spans of these kinds begin a piece of work of their own, whose parent is far away or ended long ago. */
 const BEGINS_WORK: ReadonlySet<SpanKind | undefined> = new Set<SpanKind>(['server', 'consumer']);
-/** The end of the place of a trace that is not sampled. */
+/** The end of the `traceparent` of a trace that is not sampled. */
 const NOT_SAMPLED = '-00';
 const nothing = (): void => {};
 
@@ -43,13 +43,13 @@ export class Tracer {
       const opener = this.#spans.get(parent);
       if (opener) return this.#begin(name, options, opener.trace, opener.spanId, false);
     }
-    const place = parent === undefined ? undefined : placeOf(parent);
-    const traceId = place?.traceId ?? newTraceId();
-    const isSampled = this.#options.sampler(traceId, place?.isSampled);
-    // A span that nobody reads is not recorded. The spans inside of it find the decision in their parent's place.
+    const context = parent === undefined ? undefined : spanContextOf(parent);
+    const traceId = context?.traceId ?? newTraceId();
+    const isSampled = this.#options.sampler(traceId, context?.isSampled);
+    // A span that nobody reads is not recorded. The spans inside of it find this in their parent's `traceparent`.
     if (!this.#isRead(isSampled))
-      return unrecorded(place?.isSampled === false ? parent : traceparentAt(traceId, newSpanId(), false));
-    return this.#begin(name, options, new LocalTrace(traceId, isSampled, options.tracestate), place?.spanId, true);
+      return unrecorded(context?.isSampled === false ? parent : traceparentAt(traceId, newSpanId(), false));
+    return this.#begin(name, options, new LocalTrace(traceId, isSampled, options.tracestate), context?.spanId, true);
   };
 
   #isRead(isSampled: boolean): boolean {
@@ -72,7 +72,7 @@ export class Tracer {
   readonly #onEnd = (span: RecordedSpan): void => {
     const { trace, isRoot } = span;
     trace.end(span, isRoot);
-    if (trace.isOver) for (const place of trace.places) this.#spans.delete(place);
+    if (trace.isOver) for (const traceparent of trace.traceparents) this.#spans.delete(traceparent);
     if (trace.isSampled) this.#options.onSpan?.(span);
     if (isRoot) this.#options.onTrace?.(trace);
   };

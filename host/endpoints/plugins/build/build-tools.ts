@@ -63,11 +63,11 @@ export async function findBuildTools({ cacheDir, log, signal }: BuildToolsOption
     const sizes = await boundedMap(packages, 2, signal ?? new AbortController().signal, async (one, ending) => {
       const options = { cacheDir, log, signal: ending };
       const archive = await fetchPackage({ registry: 'npm', ...one }, options);
-      const place = join(partial, 'node_modules', one.name);
-      await extractMembers(archive, /^package\//, `${place}.unpacked`, options);
-      await mkdir(dirname(place), { recursive: true });
-      await rename(join(`${place}.unpacked`, 'package'), place);
-      await rm(`${place}.unpacked`, { recursive: true });
+      const target = join(partial, 'node_modules', one.name);
+      await extractMembers(archive, /^package\//, `${target}.unpacked`, options);
+      await mkdir(dirname(target), { recursive: true });
+      await rename(join(`${target}.unpacked`, 'package'), target);
+      await rm(`${target}.unpacked`, { recursive: true });
       const { size } = await stat(archive);
       await rm(archive);
       return size;

@@ -67,7 +67,8 @@ export async function bundlePlugin(
             const found = await this.resolve(source, importer, { ...options, skipSelf: true });
             if (found && !found.external && isAbsolute(found.id)) {
               if (await files.has(found.id, source)) accepted.add(found.id);
-              else throw (outside ??= new Error(`${await placeOfImport(dir, importer, source)}: ${outsideOf(source)}`));
+              else
+                throw (outside ??= new Error(`${await positionOfImport(dir, importer, source)}: ${outsideOf(source)}`));
             }
             if (found && (source === 'whatwg-url' || isPure(found.id))) return { ...found, moduleSideEffects: false };
             if (isBuiltin(source) && (found === null || found.external)) unusable.push({ source, importer });
@@ -101,21 +102,21 @@ export async function bundlePlugin(
       const why = isBuiltin(source)
         ? `"${source}" is a module of Node, which a plugin cannot use; ${insteadOfModule(source)}`
         : `Could not resolve '${source}': install it where the plugin is`;
-      throw new Error(`${await placeOfImport(dir, importer, source)}: ${why}`);
+      throw new Error(`${await positionOfImport(dir, importer, source)}: ${why}`);
     }
     const positions = new SourcePositions(namedFrom(dir, JSON.parse(chunk.map?.toString() ?? '{}')));
-    const placeOf = (offset: number): string => positions.at(...lineAndColumn(chunk.code, offset));
+    const positionOf = (offset: number): string => positions.at(...lineAndColumn(chunk.code, offset));
     const loading = loadingCode(parseAst(chunk.code));
     const uses = [
       ...globals
         .uses(chunk.code)
-        .map(({ global, instead, offset }) => `${placeOf(offset)}: a plugin has no ${global}; ${instead}`),
+        .map(({ global, instead, offset }) => `${positionOf(offset)}: a plugin has no ${global}; ${instead}`),
       ...loading
         .filter(({ kind }) => kind !== 'await')
         .map(
           ({ kind, offset }) =>
-            `${placeOf(offset)}: a plugin has no ${kind}; everything is part of the component: import what it needs ` +
-            `at the top of the file`,
+            `${positionOf(offset)}: a plugin has no ${kind}; everything is part of the component: import what it ` +
+            `needs at the top of the file`,
         ),
     ];
     if (uses.length > 0) throw new Error(uses.join('\n'));
@@ -129,7 +130,7 @@ export async function bundlePlugin(
     return {
       code: chunk.code,
       positions,
-      waitsAt: waits && placeOf(waits.offset),
+      waitsAt: waits && positionOf(waits.offset),
       files: Object.keys(chunk.modules).filter((file) => isAbsolute(file)),
     };
   } catch (cause) {
@@ -178,7 +179,7 @@ function nameFrom(dir: string, file: string): string {
   return name.split(sep).join('/');
 }
 
-async function placeOfImport(dir: string, importer: string, source: string): Promise<string> {
+async function positionOfImport(dir: string, importer: string, source: string): Promise<string> {
   const lines = (await readFile(importer, 'utf8')).split('\n');
   const quoted = new RegExp(`(['"\`])${source.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')}\\1`);
   const at = lines.findIndex((line) => quoted.test(line));

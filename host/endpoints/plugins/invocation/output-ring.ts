@@ -34,7 +34,7 @@ export class OutputRing {
     const written = Atomics.load(this.#cells, cell.written);
     const inUse = (written - Atomics.load(this.#cells, cell.taken)) | 0;
     if (recordBytes(bytes) > ringBytes - inUse) return false;
-    const at = placeOf(written);
+    const at = offsetOf(written);
     this.#lengths[at / 4] = bytes;
     this.#put(chunk, bytes, at + lengthBytes);
     Atomics.store(this.#cells, cell.written, written + recordBytes(bytes));
@@ -49,7 +49,7 @@ export class OutputRing {
   /** For the reader: returns the next chunk. Its space stays occupied until {@link release}. */
   read(): string | undefined {
     if (this.#isEmpty) return undefined;
-    const at = placeOf(this.#readTo);
+    const at = offsetOf(this.#readTo);
     const bytes = this.#lengths[at / 4]!;
     this.#readTo = (this.#readTo + recordBytes(bytes)) | 0;
     const start = at + lengthBytes;
@@ -93,5 +93,5 @@ export class OutputRing {
   }
 }
 
-const placeOf = (position: number): number => position & (ringBytes - 1);
+const offsetOf = (position: number): number => position & (ringBytes - 1);
 const recordBytes = (bytes: number): number => (lengthBytes + bytes + 3) & ~3;

@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { type Machine, PlacementLedger } from '../../devices/index.ts';
-import type { Place } from '../../replicas/index.ts';
+import type { DevicePlace } from '../../replicas/index.ts';
 import type { ReplicaMemory } from '../../rpc/index.ts';
 import { DeploymentOptions } from '../class/deployment-options.ts';
 import { DeploymentPlaces } from './deployment-places.ts';
@@ -25,7 +25,7 @@ function placesOf(ledger: PlacementLedger, name: string): DeploymentPlaces {
   return places;
 }
 
-function taken(places: DeploymentPlaces): Place {
+function taken(places: DeploymentPlaces): DevicePlace {
   const place = places.take();
   if (!place) throw new Error('there is no room');
   return place;

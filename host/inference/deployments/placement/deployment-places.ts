@@ -7,7 +7,7 @@ import {
   type PlacementLedger,
   placementText,
 } from '../../devices/index.ts';
-import type { Place } from '../../replicas/index.ts';
+import type { DevicePlace } from '../../replicas/index.ts';
 import type { ReplicaMemory } from '../../rpc/index.ts';
 import type { DeploymentOptions } from '../class/deployment-options.ts';
 import type { MemoryNeed } from '../builtin/memory-need.ts';
@@ -130,13 +130,13 @@ export class DeploymentPlaces {
   }
 
   /** Takes a place for one more replica. Returns undefined when there is no room now. */
-  take(): Place | undefined {
+  take(): DevicePlace | undefined {
     this.#looks.main();
     const placement = this.#reserved.shift() ?? this.#takeBack() ?? this.#placeMore();
     if (!placement) return undefined;
     this.#taken.add(placement);
     const { machine } = this.#ledger;
-    const place: Place = {
+    const place: DevicePlace = {
       env: placementEnvironment(machine, placement),
       device: placementText(placement),
       shares: () =>
@@ -156,7 +156,7 @@ export class DeploymentPlaces {
    * Keeps these places for a rollback, and for replicas of another version that fit into them. The returned function
    * ends this.
    */
-  hold(places: Iterable<Place>): () => void {
+  hold(places: Iterable<DevicePlace>): () => void {
     const held = [...places].flatMap((place) => placements.get(place) ?? []);
     for (const placement of held) {
       this.#held.add(placement);
@@ -364,10 +364,10 @@ export class DeploymentPlaces {
   }
 }
 
-const placements = new WeakMap<Place, Placement>();
+const placements = new WeakMap<DevicePlace, Placement>();
 
 /** Returns the placement of a place in the ledger. */
-export function placementOf(place: Place): Placement | undefined {
+export function placementOf(place: DevicePlace): Placement | undefined {
   return placements.get(place);
 }
 

@@ -103,11 +103,11 @@ function cut({ begin, end }: Frames, most: number, probabilities: Float32Array):
   const parts: Frames[] = [];
   let from = begin;
   while (end - from > most) {
-    let place = from + Math.ceil(most / 2);
-    for (let at = place; at < from + most; at += 1)
-      if ((probabilities[at] ?? 0) < (probabilities[place] ?? 0)) place = at;
-    parts.push({ begin: from, end: place });
-    from = place;
+    let quietest = from + Math.ceil(most / 2);
+    for (let at = quietest; at < from + most; at += 1)
+      if ((probabilities[at] ?? 0) < (probabilities[quietest] ?? 0)) quietest = at;
+    parts.push({ begin: from, end: quietest });
+    from = quietest;
   }
   parts.push({ begin: from, end });
   return parts;

@@ -14,7 +14,7 @@ import {
   versionOf,
 } from '../fixtures/sample-sets.ts';
 import type { ReplicaSet } from './replica-set.ts';
-import type { Places } from './replica-version.ts';
+import type { DevicePlaces } from './replica-version.ts';
 
 const Draining = suite('calls that outlast a grace');
 
@@ -25,7 +25,7 @@ const SHORT: SampleOptions = { graceMs: 20, drainMs: 60_000 };
 const LONG_MS = 1500;
 
 /** A single place for all versions together. */
-const onePlace = (): Places => {
+const onePlace = (): DevicePlaces => {
   let isTaken = false;
   return {
     take: () => {

@@ -7,7 +7,7 @@ import { Replica } from '../process/replica.ts';
 import type { ReplicaPool } from '../pool/replica-pool.ts';
 import { ReplicaSlot, type SlotFailure } from '../slot/replica-slot.ts';
 import type { ReplicaMetrics } from './replica-metrics.ts';
-import type { Place, ReplicaVersion } from './replica-version.ts';
+import type { DevicePlace, ReplicaVersion } from './replica-version.ts';
 import type { RunningReplica, SpawnReplica } from '../process/running-replica.ts';
 
 /** Progress of loading a model. */
@@ -56,7 +56,7 @@ export interface FleetOptions {
 /** The slots of one deployment. Creates them with their places, and removes them when they are gone. */
 export class Fleet {
   readonly #options: FleetOptions;
-  readonly #places = new Map<Member, Place>();
+  readonly #places = new Map<Member, DevicePlace>();
   readonly #health = new WeakMap<RunningReplica, OutcomeHealth>();
   readonly #memberOf = new WeakMap<RunningReplica, Member>();
   readonly #specs = new WeakMap<RunningReplica, unknown>();
@@ -89,7 +89,7 @@ export class Fleet {
   }
 
   /** Returns the place of a slot that is not gone. */
-  placeOf(member: Member): Place | undefined {
+  placeOf(member: Member): DevicePlace | undefined {
     return this.#places.get(member);
   }
 
@@ -173,7 +173,7 @@ export class Fleet {
 
   /** Adds `count` slots, or none. Returns undefined when there is no room for all of them. */
   addAll(version: ReplicaVersion, count: number): Member[] | undefined {
-    const taken: Place[] = [];
+    const taken: DevicePlace[] = [];
     while (taken.length < count) {
       const place = version.places ? version.places.take() : EVERYWHERE;
       if (!place) break;
@@ -204,7 +204,7 @@ export class Fleet {
     await Promise.all(this.#members.map(({ slot }) => slot.retire(graceMs)));
   }
 
-  #make(version: ReplicaVersion, place: Place, takesCalls: boolean): Member {
+  #make(version: ReplicaVersion, place: DevicePlace, takesCalls: boolean): Member {
     const { deployment, log, clock, random, restartDelay } = this.#options;
     const names = new Set(this.#members.map(({ slot }) => slot.name));
     let number = 1;
@@ -231,7 +231,7 @@ export class Fleet {
     return member;
   }
 
-  #spawn(member: Member, name: string, place: Place): RunningReplica {
+  #spawn(member: Member, name: string, place: DevicePlace): RunningReplica {
     const { deployment, log, env, nice, pool } = this.#options;
     const { version } = member;
     const { implementation, spec, startTimeoutMs, healthPeriodMs, healthTimeoutMs } = version;
@@ -303,4 +303,4 @@ export class Fleet {
   }
 }
 
-const EVERYWHERE: Place = { env: {}, release: () => {} };
+const EVERYWHERE: DevicePlace = { env: {}, release: () => {} };

@@ -6,7 +6,7 @@ import { failure, pidOf, recordingLogger, started, stopAll, until } from '../fix
 import { AanaError } from '../../../base/core/errors.ts';
 import { Replica } from '../process/replica.ts';
 import type { ReplicaOptions } from '../process/running-replica.ts';
-import type { Place, Places } from './replica-version.ts';
+import type { DevicePlace, DevicePlaces } from './replica-version.ts';
 
 const Scaling = suite('a set of replicas under load');
 
@@ -78,7 +78,7 @@ Scaling('keeps a replica whose callers are at fault', async () => {
   assert.is(pidOf(set), pid);
 });
 
-const placesFrom = (take: () => Place | undefined): Places => ({
+const placesFrom = (take: () => DevicePlace | undefined): DevicePlaces => ({
   take,
   hold: () => () => {},
   noRoom: () => new AanaError('InsufficientResources', 'unavailable', 'no room'),
@@ -88,7 +88,7 @@ const SCALING = { minReplicas: 0, maxReplicas: 3, targetOngoing: 1, upscaleDelay
 
 Scaling('wakes at the first call, grows under load and sleeps again', async () => {
   let [places, most] = [0, 0];
-  const take = (): Place => {
+  const take = (): DevicePlace => {
     most = Math.max(most, (places += 1));
     return { env: { SAMPLE_NAME: `place ${places}` }, release: () => (places -= 1) };
   };

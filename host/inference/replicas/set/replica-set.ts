@@ -11,7 +11,7 @@ import { ReplicaCalls, type SetCallOptions } from '../calls/replica-calls.ts';
 import { type MakeRoom, ReplicaKeeper } from './replica-keeper.ts';
 import { ReplicaPool } from '../pool/replica-pool.ts';
 import type { SlotFailure } from '../slot/replica-slot.ts';
-import { firstCount, type Place, type ReplicaVersion } from './replica-version.ts';
+import { firstCount, type DevicePlace, type ReplicaVersion } from './replica-version.ts';
 import { ReplicaMetrics } from './replica-metrics.ts';
 import { type ReplicaSetStatus, replicaStatus } from './replica-status.ts';
 import type { UpdateResult } from '../update/rolling-update.ts';
@@ -158,7 +158,7 @@ export class ReplicaSet {
   }
 
   /** Returns the place of a replica that is not gone. */
-  placeOf(member: Member): Place | undefined {
+  placeOf(member: Member): DevicePlace | undefined {
     return this.#fleet.placeOf(member);
   }
 

@@ -2,7 +2,7 @@ import type { LoadProgress, Member } from './fleet.ts';
 import type { SlotFailure } from '../slot/replica-slot.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 import type { ReplicaState } from '../process/replica-state.ts';
-import type { DeviceShare, Place } from './replica-version.ts';
+import type { DeviceShare, DevicePlace } from './replica-version.ts';
 import type { UpdateState } from '../update/update-state.ts';
 
 export interface ReplicaStatus {
@@ -42,7 +42,7 @@ export interface ReplicaSetStatus {
 
 interface StatusFacts {
   readonly members: readonly Member[];
-  readonly placeOf: (member: Member) => Place | undefined;
+  readonly placeOf: (member: Member) => DevicePlace | undefined;
   /** Members that are not ending. */
   readonly kept: readonly Member[];
   readonly phase: 'starting' | 'started' | 'stopped';

@@ -15,7 +15,7 @@ export interface DeviceShare {
 }
 
 /** A slot's place on the machine's devices, kept over all restarts of its process. */
-export interface Place {
+export interface DevicePlace {
   /** Additional environment variables of the process. */
   readonly env: Readonly<Record<string, string>>;
   /** Name for people: `CPU`, `GPU 0`. */
@@ -30,19 +30,19 @@ export interface Place {
 }
 
 /** Source of places for replicas. */
-export interface Places {
+export interface DevicePlaces {
   /**
    * Updates how much of the devices other programs use, which {@link take} and {@link noRoom} take into account.
    * Returns undefined when no query is needed. Never rejects.
    */
   look?(): Promise<void> | undefined;
   /** Takes a place for one more replica. Returns undefined when there is no room now. */
-  take(): Place | undefined;
+  take(): DevicePlace | undefined;
   /**
    * Keeps these places, even when their replicas are gone, for a rollback and for replicas of another version. The
    * returned function ends this.
    */
-  hold(places: Iterable<Place>): () => void;
+  hold(places: Iterable<DevicePlace>): () => void;
   /** Returns the error that there is no room for `count` replicas, with demand and supply. */
   noRoom(count: number): AanaError;
 }
@@ -81,7 +81,7 @@ export interface ReplicaVersion {
    */
   readonly healthTimeoutMs: number;
   /** Places of the replicas. Default: unlimited, without additional environment variables. */
-  readonly places?: Places | undefined;
+  readonly places?: DevicePlaces | undefined;
 }
 
 /** Returns the number of replicas at the start. */

@@ -17,7 +17,7 @@ import {
   versionOf,
 } from '../fixtures/sample-sets.ts';
 import type { ReplicaSet } from '../set/replica-set.ts';
-import type { Places, ReplicaVersion } from '../set/replica-version.ts';
+import type { DevicePlaces, ReplicaVersion } from '../set/replica-version.ts';
 import type { UpdateState } from './update-state.ts';
 
 const Update = suite('a rolling update');
@@ -33,9 +33,9 @@ const numbered = (version: number, options: SampleOptions = {}): SampleOptions =
 const next = (options: SampleOptions = {}): ReplicaVersion => versionOf(numbered(2, options));
 
 /** A limited number of places for all versions together, with the most that were taken at once. */
-function placesOf(count: number): { places: Places; most: () => number } {
+function placesOf(count: number): { places: DevicePlaces; most: () => number } {
   let [taken, most] = [0, 0];
-  const take: Places['take'] = () => {
+  const take: DevicePlaces['take'] = () => {
     if (taken === count) return undefined;
     most = Math.max(most, (taken += 1));
     return { env: {}, release: () => (taken -= 1) };

@@ -12,7 +12,7 @@ import { RequestsPage } from './pages/requests.tsx';
 import { TasksPage } from './pages/tasks.tsx';
 import { WebhooksPage } from './pages/webhooks.tsx';
 import { Problem, StateBadge } from './parts.tsx';
-import { linkTo, usePlace } from './router.ts';
+import { linkTo, useRoute } from './router.ts';
 import { type Dashboard, DashboardContext, useSession } from './state.ts';
 
 type Parts = ApplicationState['parts'];
@@ -38,7 +38,7 @@ const PAGES: readonly PageEntry[] = [
   { path: 'logs', title: 'Logs', Page: LogsPage },
 ];
 
-/** Parameters of a place that show another thing on the same page. */
+/** Parameters of a route that show another thing on the same page. */
 const DETAILS = ['task', 'webhook', 'trace'];
 
 function App({ title }: { readonly title: string }): JSX.Element {
@@ -88,7 +88,7 @@ function Unlock({
 }
 
 function Opened({ title, dashboard }: { readonly title: string; readonly dashboard: Dashboard }): JSX.Element {
-  const { path, query } = usePlace();
+  const { path, query } = useRoute();
   const detail = DETAILS.map((name) => query.get(name)).join();
   const { application, parts } = dashboard.state;
   const pages = PAGES.filter(({ part }) => part === undefined || parts[part]);

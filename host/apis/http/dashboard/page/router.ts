@@ -1,28 +1,28 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** The place in the page: `#/logs?deployment=asr` has the path `logs` and a parameter. */
-export interface Place {
+/** The route of the page: `#/logs?deployment=asr` has the path `logs` and a parameter. */
+export interface Route {
   readonly path: string;
   readonly query: URLSearchParams;
 }
 
-function placeNow(): Place {
+function routeNow(): Route {
   const [path = '', query = ''] = location.hash.replace(/^#\/?/, '').split('?', 2);
   return { path, query: new URLSearchParams(query) };
 }
 
-/** Returns the place in the page, also after it changes. */
-export function usePlace(): Place {
-  const [place, setPlace] = useState(placeNow);
+/** Returns the route of the page, also after it changes. */
+export function useRoute(): Route {
+  const [route, setRoute] = useState(routeNow);
   useEffect(() => {
-    const onChange = (): void => setPlace(placeNow());
+    const onChange = (): void => setRoute(routeNow());
     addEventListener('hashchange', onChange);
     return () => removeEventListener('hashchange', onChange);
   }, []);
-  return place;
+  return route;
 }
 
-/** Returns the address of a place, for links. */
+/** Returns the address of a route, for links. */
 export function linkTo(path: string, query: Readonly<Record<string, string>> = {}): string {
   const text = new URLSearchParams(query).toString();
   return `#/${path}${text === '' ? '' : `?${text}`}`;

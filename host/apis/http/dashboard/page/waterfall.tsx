@@ -37,7 +37,7 @@ export function Waterfall({ trace }: { readonly trace: Trace }): JSX.Element {
                 </td>
                 <td class="number">{seconds(span.duration_ms / 1000)}</td>
                 <td class="bars">
-                  <div class={span.error_type === null ? 'bar' : 'bar failed'} style={placeOf(span, whole)} />
+                  <div class={span.error_type === null ? 'bar' : 'bar failed'} style={barStyle(span, whole)} />
                 </td>
               </tr>
             ))}
@@ -79,7 +79,7 @@ function Facts({ span }: { readonly span: Span }): JSX.Element {
   );
 }
 
-function placeOf({ start_ms: start, duration_ms: duration }: Span, whole: number): { left: string; width: string } {
+function barStyle({ start_ms: start, duration_ms: duration }: Span, whole: number): { left: string; width: string } {
   const percent = (ms: number): number => Math.min(100, (100 * Math.max(0, ms)) / Math.max(whole, 1e-3));
   const left = Math.min(percent(start), 100 - LEAST_WIDTH);
   return { left: `${left}%`, width: `${Math.max(LEAST_WIDTH, Math.min(percent(duration), 100 - left))}%` };

@@ -103,8 +103,8 @@ async function runEndpoint(
 }
 
 function logFailure(ctx: Context, { path }: ServedEndpoint, error: unknown, { log }: McpHttpOptions): void {
-  const place = traceFields(traceparentOf(ctx));
-  const fields = { requestId: ctx.state['requestId'], path, ...place, ...errorLogFields(error) };
+  const trace = traceFields(traceparentOf(ctx));
+  const fields = { requestId: ctx.state['requestId'], path, ...trace, ...errorLogFields(error) };
   const status = statusOfThrown(error);
   if (status === 503) log.warn('tool not run', fields);
   else if (status >= 500) log.error('tool failed', { ...fields, stack: loggedStack(error) });

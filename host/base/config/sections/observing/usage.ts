@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { MIB, place } from '../fields.ts';
+import { MIB, writablePath } from '../fields.ts';
 import { settings } from '../../registry.ts';
 
 const UsageFile = z.strictObject({
-  path: place()
+  path: writablePath()
     .nullable()
     .default(null)
     .describe('File to which records of usage are appended, one JSON object in a line. Each host needs its own.')

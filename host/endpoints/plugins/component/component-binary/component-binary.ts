@@ -49,7 +49,7 @@ export function checkComponent(component: Uint8Array): ComponentWorld {
   return world;
 }
 
-function checkInside(component: Uint8Array, place: string): ComponentWorld & { readonly instances: number } {
+function checkInside(component: Uint8Array, where: string): ComponentWorld & { readonly instances: number } {
   let instances = 0;
   let modules = 0;
   /** The number of instances in each inner component. */
@@ -61,82 +61,82 @@ function checkInside(component: Uint8Array, place: string): ComponentWorld & { r
       case section.custom:
         return body.skip(body.left);
       case section.coreModule:
-        return checkCoreNames(body.bytes(body.left), `core module ${modules++} of ${place}`);
+        return checkCoreNames(body.bytes(body.left), `core module ${modules++} of ${where}`);
       case section.component:
-        return void inner.push(checkInside(body.bytes(body.left), `component ${inner.length} of ${place}`).instances);
+        return void inner.push(checkInside(body.bytes(body.left), `component ${inner.length} of ${where}`).instances);
       case section.coreInstance:
         return repeat(body, () => {
           instances += 1;
-          checkCoreInstance(body, place);
+          checkCoreInstance(body, where);
         });
       case section.instance:
         return repeat(body, () => {
-          instances += 1 + checkInstance(body, inner, place);
+          instances += 1 + checkInstance(body, inner, where);
         });
       case section.alias:
-        return repeat(body, () => checkAlias(body, place));
+        return repeat(body, () => checkAlias(body, where));
       case section.type:
-        return repeat(body, () => checkType(body, place));
+        return repeat(body, () => checkType(body, where));
       case section.canonical:
-        return repeat(body, () => checkCanonical(body, place));
+        return repeat(body, () => checkCanonical(body, where));
       case section.import:
         return repeat(body, () => {
-          imports.push(readExternName(body, `an import of ${place}`));
-          skipExtern(body, place);
+          imports.push(readExternName(body, `an import of ${where}`));
+          skipExtern(body, where);
         });
       case section.export:
         return repeat(body, () => {
-          exports.push(readExternName(body, `an export of ${place}`));
-          skipSort(body, place);
+          exports.push(readExternName(body, `an export of ${where}`));
+          skipSort(body, where);
           body.skipNumber();
-          if (body.byte() !== 0) skipExtern(body, place);
+          if (body.byte() !== 0) skipExtern(body, where);
         });
       default:
-        throw unknownForm(`a section of ${place}`, id);
+        throw unknownForm(`a section of ${where}`, id);
     }
   });
   return { imports, exports, instances };
 }
 
-function checkCoreInstance(reader: Reader, place: string): void {
+function checkCoreInstance(reader: Reader, where: string): void {
   const what = reader.byte();
-  if (what > instance.given) throw unknownForm(`a core instance of ${place}`, what);
+  if (what > instance.given) throw unknownForm(`a core instance of ${where}`, what);
   if (what === instance.made) reader.skipNumber();
   repeat(reader, () => {
-    checkName(reader.name(), 'core', `a name that ${place} gives to a core module`);
-    skipCoreSort(reader, place);
+    checkName(reader.name(), 'core', `a name that ${where} gives to a core module`);
+    skipCoreSort(reader, where);
     reader.skipNumber();
   });
 }
 
 /** Returns the number of instances in the component that is instantiated. */
-function checkInstance(reader: Reader, inner: readonly number[], place: string): number {
+function checkInstance(reader: Reader, inner: readonly number[], where: string): number {
   const what = reader.byte();
-  if (what > instance.given) throw unknownForm(`an instance of ${place}`, what);
+  if (what > instance.given) throw unknownForm(`an instance of ${where}`, what);
   const made = what === instance.made ? (inner[reader.unsigned()] ?? 0) : 0;
   repeat(reader, () => {
-    if (what === instance.made) checkName(reader.name(), 'wit', `a name that ${place} gives to a component`);
-    else readExternName(reader, `a name that ${place} gives to a component`);
-    skipSort(reader, place);
+    if (what === instance.made) checkName(reader.name(), 'wit', `a name that ${where} gives to a component`);
+    else readExternName(reader, `a name that ${where} gives to a component`);
+    skipSort(reader, where);
     reader.skipNumber();
   });
   return made;
 }
 
-function checkCanonical(reader: Reader, place: string): void {
+function checkCanonical(reader: Reader, where: string): void {
   const what = reader.byte();
   if (what <= canonical.lower) {
     const second = reader.byte();
-    if (second !== 0) throw unknownForm(`a function of ${place}`, second);
+    if (second !== 0) throw unknownForm(`a function of ${where}`, second);
     reader.skipNumber();
-    repeat(reader, () => checkOption(reader, place));
+    repeat(reader, () => checkOption(reader, where));
     if (what === canonical.lift) reader.skipNumber();
   } else if (what <= canonical.resourceRep) reader.skipNumber();
-  else throw unknownForm(`a function of ${place}`, what);
+  else throw unknownForm(`a function of ${where}`, what);
 }
 
-function checkOption(reader: Reader, place: string): void {
+function checkOption(reader: Reader, where: string): void {
   const what = reader.byte();
-  if (what > option.postReturn) throw unknownForm(`a function of ${place}`, what);
+  if (what > option.postReturn) throw unknownForm(`a function of ${where}`, what);
   if (what > option.lastPlain) reader.skipNumber();
 }

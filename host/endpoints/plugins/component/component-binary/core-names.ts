@@ -4,22 +4,22 @@ import { checkName } from './names.ts';
 import { readSections, repeat } from './reading.ts';
 
 /** Checks the names of a core module's imports and exports. Throws a RangeError. */
-export function checkCoreNames(module: Uint8Array, place: string): void {
+export function checkCoreNames(module: Uint8Array, where: string): void {
   readSections(module, (id, body) => {
-    if (id === section.import) repeat(body, () => checkImport(body, place));
-    else if (id === section.export) repeat(body, () => checkExport(body, place));
+    if (id === section.import) repeat(body, () => checkImport(body, where));
+    else if (id === section.export) repeat(body, () => checkExport(body, where));
     else body.skip(body.left);
   });
 }
 
-function checkImport(reader: Reader, place: string): void {
-  checkName(reader.name(), 'core', `the module of an import of ${place}`);
-  checkName(reader.name(), 'core', `an import of ${place}`);
+function checkImport(reader: Reader, where: string): void {
+  checkName(reader.name(), 'core', `the module of an import of ${where}`);
+  checkName(reader.name(), 'core', `an import of ${where}`);
   skipImport(reader);
 }
 
-function checkExport(reader: Reader, place: string): void {
-  checkName(reader.name(), 'core', `an export of ${place}`);
+function checkExport(reader: Reader, where: string): void {
+  checkName(reader.name(), 'core', `an export of ${where}`);
   reader.byte();
   reader.unsigned();
 }

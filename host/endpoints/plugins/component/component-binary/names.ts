@@ -22,14 +22,14 @@ export type Grammar = 'wit' | 'core';
  * Throws a RangeError unless a name has the grammar. The translation writes names into a program that the host runs, so
  * nothing in a name may end a string or a comment of JavaScript.
  */
-export function checkName(name: string, grammar: Grammar, place: string): void {
+export function checkName(name: string, grammar: Grammar, where: string): void {
   const isRight = grammar === 'wit' ? witName.test(name) : coreName.test(name) && name !== prototypeName;
   if (!isRight)
     throw new RangeError(
-      `the name ${shown(name)} (${place}) is not one that ${grammar === 'wit' ? 'WIT' : 'a compiler'} makes`,
+      `the name ${shown(name)} (${where}) is not one that ${grammar === 'wit' ? 'WIT' : 'a compiler'} makes`,
     );
   if (grammar === 'core' && ofHost.test(name))
-    throw new RangeError(`the name ${shown(name)} (${place}) is the host's own`);
+    throw new RangeError(`the name ${shown(name)} (${where}) is the host's own`);
 }
 
 /** Returns a name for an error: short, quoted and in ASCII. */

@@ -4,7 +4,7 @@ const headerBytes = 8; // magic and version
 
 /**
  * Calls `read` with each section of a module or component. Throws a RangeError unless it reads the section to its end,
- * because names that are read at a wrong place are not the names that the translation finds.
+ * because names that are read at a wrong position are not the names that the translation finds.
  */
 export function readSections(binary: Uint8Array, read: (id: number, body: Reader) => void): void {
   const reader = new Reader(binary, headerBytes);

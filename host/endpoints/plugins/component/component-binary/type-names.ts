@@ -23,13 +23,13 @@ const declaration = { type: 0x01, alias: 0x02, import: 0x03, export: 0x04 } as c
 const extern = { function: 0x01, type: 0x03, instance: 0x05 } as const;
 
 /** Reads a type of a component and checks the names in it. Throws a RangeError, also for types of asynchronous code. */
-export function checkType(reader: Reader, place: string): void {
+export function checkType(reader: Reader, where: string): void {
   const what = reader.byte();
   const type = (): void => reader.skipNumber(); // the index of a type, or a primitive type
   const maybeType = (): void => {
     if (readFlag(reader)) type();
   };
-  const label = (): void => checkName(reader.name(), 'wit', `in a type of ${place}`);
+  const label = (): void => checkName(reader.name(), 'wit', `in a type of ${where}`);
   switch (what) {
     case form.record:
       return repeat(reader, () => {
@@ -63,42 +63,42 @@ export function checkType(reader: Reader, place: string): void {
       return readFlag(reader) ? void reader.byte() : type(); // a result, or an empty list of them
     case form.component:
     case form.instance:
-      return repeat(reader, () => checkDeclaration(reader, place));
+      return repeat(reader, () => checkDeclaration(reader, where));
     case form.resource:
       type(); // its representation, i32
       return maybeType(); // its destructor
     default:
-      if (what < form.primitives.first || what > form.primitives.last) throw unknownForm(`a type of ${place}`, what);
+      if (what < form.primitives.first || what > form.primitives.last) throw unknownForm(`a type of ${where}`, what);
   }
 }
 
-function checkDeclaration(reader: Reader, place: string): void {
+function checkDeclaration(reader: Reader, where: string): void {
   const what = reader.byte();
   switch (what) {
     case declaration.type:
-      return checkType(reader, place);
+      return checkType(reader, where);
     case declaration.alias:
-      return checkAlias(reader, place);
+      return checkAlias(reader, where);
     case declaration.import:
     case declaration.export:
-      readExternName(reader, `in a type of ${place}`);
-      return skipExtern(reader, place);
+      readExternName(reader, `in a type of ${where}`);
+      return skipExtern(reader, where);
     default:
-      throw unknownForm(`a type of ${place}`, what);
+      throw unknownForm(`a type of ${where}`, what);
   }
 }
 
 /** Reads and checks the name of an import or export of a component. */
-export function readExternName(reader: Reader, place: string): string {
+export function readExternName(reader: Reader, where: string): string {
   const what = reader.byte();
-  if (what > 1) throw unknownForm(place, what);
+  if (what > 1) throw unknownForm(where, what);
   const name = reader.name();
-  checkName(name, 'wit', place);
+  checkName(name, 'wit', where);
   return name;
 }
 
 /** Skips what a component says about an import or export after its name. */
-export function skipExtern(reader: Reader, place: string): void {
+export function skipExtern(reader: Reader, where: string): void {
   const what = reader.byte();
   switch (what) {
     case extern.function:
@@ -108,7 +108,7 @@ export function skipExtern(reader: Reader, place: string): void {
       if (!readFlag(reader)) reader.skipNumber();
       return;
     default:
-      throw unknownForm(`an import or export of ${place}`, what);
+      throw unknownForm(`an import or export of ${where}`, what);
   }
 }
 
@@ -116,26 +116,26 @@ const sort = { core: 0x00, component: 0x04, last: 0x05 } as const;
 const lastCoreSort = 0x12;
 const alias = { export: 0x00, coreExport: 0x01, outer: 0x02 } as const;
 
-export function checkAlias(reader: Reader, place: string): void {
-  skipSort(reader, place);
+export function checkAlias(reader: Reader, where: string): void {
+  skipSort(reader, where);
   const target = reader.byte();
   reader.skipNumber(); // the index of an instance, or the number of components outwards
   if (target === alias.outer) return reader.skipNumber();
-  if (target > alias.outer) throw unknownForm(`an alias of ${place}`, target);
-  checkName(reader.name(), target === alias.coreExport ? 'core' : 'wit', `an alias of ${place}`);
+  if (target > alias.outer) throw unknownForm(`an alias of ${where}`, target);
+  checkName(reader.name(), target === alias.coreExport ? 'core' : 'wit', `an alias of ${where}`);
 }
 
 /** Skips the kind of a thing, and throws for components, which could then be instantiated uncounted. */
-export function skipSort(reader: Reader, place: string): void {
+export function skipSort(reader: Reader, where: string): void {
   const what = reader.byte();
-  if (what === sort.core) return skipCoreSort(reader, place);
-  if (what === sort.component) throw new RangeError(`${place} passes a component on, which this host does not offer`);
-  if (what > sort.last) throw unknownForm(`something of ${place}`, what);
+  if (what === sort.core) return skipCoreSort(reader, where);
+  if (what === sort.component) throw new RangeError(`${where} passes a component on, which this host does not offer`);
+  if (what > sort.last) throw unknownForm(`something of ${where}`, what);
 }
 
-export function skipCoreSort(reader: Reader, place: string): void {
+export function skipCoreSort(reader: Reader, where: string): void {
   const what = reader.byte();
-  if (what > lastCoreSort) throw unknownForm(`something of ${place}`, what);
+  if (what > lastCoreSort) throw unknownForm(`something of ${where}`, what);
 }
 
 /** Reads a byte that is 0 or 1. */

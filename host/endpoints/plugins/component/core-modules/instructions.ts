@@ -127,7 +127,7 @@ export function readInstruction(reader: Reader): number {
       return readAtomicInstruction(reader);
     default:
       if (code >= 0x28 && code <= 0x3e) {
-        skipPlace(reader); // loads and stores
+        skipMemoryArgument(reader); // loads and stores
         return code;
       }
       throw unknown(code);
@@ -165,11 +165,11 @@ function readBulkInstruction(reader: Reader): number {
 function readVectorInstruction(reader: Reader): number {
   const number = reader.unsigned();
   if (number > 0x1ff) throw unknown(0xfd, number);
-  if (number <= 11 || number === 92 || number === 93) skipPlace(reader);
+  if (number <= 11 || number === 92 || number === 93) skipMemoryArgument(reader);
   else if (number === 12 || number === 13) reader.skip(16);
   else if (number >= 21 && number <= 34) reader.skip(1);
   else if (number >= 84 && number <= 91) {
-    skipPlace(reader);
+    skipMemoryArgument(reader);
     reader.skip(1);
   }
   return 0xfd_0000 + number;
@@ -179,12 +179,12 @@ function readAtomicInstruction(reader: Reader): number {
   const number = reader.unsigned();
   if (number > 0x4e) throw unknown(0xfe, number);
   if (number === 3) reader.skip(1);
-  else skipPlace(reader);
+  else skipMemoryArgument(reader);
   return 0xfe_0000 + number;
 }
 
-/** Skips the place in a memory: alignment, the memory's index if it is not the first one, and an offset. */
-function skipPlace(reader: Reader): void {
+/** Skips the argument of an access to memory: alignment, the memory's index if it is not the first, and an offset. */
+function skipMemoryArgument(reader: Reader): void {
   if (reader.unsigned() & hasMemoryIndex) reader.skipNumber();
   reader.skipNumber();
 }

@@ -3,7 +3,7 @@ import { useRef, useState } from 'preact/hooks';
 import type { LogRecord } from '../api.ts';
 import { time } from '../format.ts';
 import { Choice, Problem } from '../parts.tsx';
-import { linkTo, usePlace } from '../router.ts';
+import { linkTo, useRoute } from '../router.ts';
 import { useDashboard, useLoaded } from '../state.ts';
 
 const LEVELS = ['debug', 'info', 'warn', 'error'];
@@ -18,7 +18,7 @@ type Filter = Readonly<Record<(typeof FILTERS)[number], string>>;
 
 export function LogsPage(): JSX.Element {
   const { api, state } = useDashboard();
-  const { query } = usePlace();
+  const { query } = useRoute();
   const filter = Object.fromEntries(FILTERS.map((name) => [name, query.get(name) ?? ''])) as Filter;
   const [follows, setFollows] = useState(true);
   const { value, error } = useLoaded('logs', JSON.stringify(filter), () => api.logs({ lines: LINES, ...filter }));

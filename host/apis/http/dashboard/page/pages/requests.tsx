@@ -2,13 +2,13 @@ import type { JSX } from 'preact';
 import type { Trace } from '../api.ts';
 import { seconds, time } from '../format.ts';
 import { Problem, Section, StateBadge, Table } from '../parts.tsx';
-import { linkTo, usePlace } from '../router.ts';
+import { linkTo, useRoute } from '../router.ts';
 import { useDashboard, useLoaded } from '../state.ts';
 import { Waterfall } from '../waterfall.tsx';
 
 /** The last failed and slow requests and attempts at tasks, and what happened in one of them. */
 export function RequestsPage(): JSX.Element {
-  const id = usePlace().query.get('trace');
+  const id = useRoute().query.get('trace');
   return id === null ? <Requests /> : <Request id={id} />;
 }
 

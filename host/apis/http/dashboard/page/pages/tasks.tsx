@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { TaskFilter } from '../api.ts';
 import { number, time } from '../format.ts';
 import { Choice, Pager, Problem, StateBadge, Table } from '../parts.tsx';
-import { linkTo, usePlace } from '../router.ts';
+import { linkTo, useRoute } from '../router.ts';
 import { useDashboard, useLoaded } from '../state.ts';
 import { TaskActions, TaskPage } from './task.tsx';
 
@@ -13,13 +13,13 @@ const TASK_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The tasks of all users, and what happened with one of them. */
 export function TasksPage(): JSX.Element {
-  const id = usePlace().query.get('task');
+  const id = useRoute().query.get('task');
   return id === null ? <Tasks /> : <TaskPage key={id} id={id} />;
 }
 
 function Tasks(): JSX.Element {
   const { api } = useDashboard();
-  const { query } = usePlace();
+  const { query } = useRoute();
   const of = (name: string): string | undefined => query.get(name) ?? undefined;
   const page = Math.max(1, Number(query.get('page')) || 1);
   const filter = { status: of('status'), endpoint: of('endpoint'), user_id: of('user_id'), error: of('error') };

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { AnyWebhook, Delivery } from '../api.ts';
 import { time } from '../format.ts';
 import { ActionButton, Choice, Pager, Problem, Section, StateBadge, Table } from '../parts.tsx';
-import { linkTo, usePlace } from '../router.ts';
+import { linkTo, useRoute } from '../router.ts';
 import { useDashboard, useLoaded } from '../state.ts';
 
 const PER_PAGE = 50;
@@ -10,7 +10,7 @@ const STATUSES = ['pending', 'delivered', 'failed'];
 
 /** The webhooks of all users, and the deliveries of one of them. */
 export function WebhooksPage(): JSX.Element {
-  const id = usePlace().query.get('webhook');
+  const id = useRoute().query.get('webhook');
   return id === null ? <Webhooks /> : <Deliveries key={id} id={id} />;
 }
 
@@ -82,7 +82,7 @@ function Actions({
 /** The deliveries of a webhook, the newest first. */
 function Deliveries({ id }: { readonly id: string }): JSX.Element {
   const { api } = useDashboard();
-  const { query } = usePlace();
+  const { query } = useRoute();
   const status = query.get('status') ?? '';
   const page = Math.max(1, Number(query.get('page')) || 1);
   const go = (wanted: string, to = 1): void => {

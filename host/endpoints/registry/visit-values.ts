@@ -12,17 +12,17 @@ export interface Follow {
 }
 
 /**
- * Limit of the schemas that are visited for all places of an input. A schema of a component can apply thousands of
- * other schemas to each element of a long list.
+ * Limit of the schemas that are visited for all values inside of an input. A schema of a component can apply thousands
+ * of other schemas to each element of a long list.
  */
 const MAX_VISITS = 500_000;
 
 /**
- * Visits each place of a value with the schemas that `follow` finds for it. Each place is visited once, even if several
- * references and branches lead to it. So the work grows with the sizes of the value and the schema, and not with the
+ * Visits each value inside of a value with the schemas that `follow` finds for it. Each is visited once, even if
+ * several references and branches lead to it. So the work grows with the sizes of the value and the schema, and not with the
  * number of ways through the schema. Throws `ValidationError` if it is still too much work.
  */
-export function visitPlaces(
+export function visitValues(
   schema: object,
   input: unknown,
   follow: Follow,

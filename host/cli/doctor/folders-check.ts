@@ -8,20 +8,20 @@ const LEAST_BYTES = 100 * 2 ** 20;
 const FEW_BYTES = 2 * 2 ** 30;
 
 /** The folders of the configuration: whether this user can write in them, and the space on their disks. */
-export const placesCheck: Check = {
+export const foldersCheck: Check = {
   name: 'folders',
   needsConfig: true,
   run: ({ config }) =>
     Promise.all([
-      placeResult('data_dir', config.data_dir),
-      placeResult('cache_dir', config.cache_dir),
-      placeResult('runtime_dir', config.runtime_dir),
-      placeResult('media.temp_dir', config.media.temp_dir ?? tmpdir()),
+      folderResult('data_dir', config.data_dir),
+      folderResult('cache_dir', config.cache_dir),
+      folderResult('runtime_dir', config.runtime_dir),
+      folderResult('media.temp_dir', config.media.temp_dir ?? tmpdir()),
     ]),
 };
 
 /** Checks the folder of a setting, or the folder in which it would be created. */
-export async function placeResult(setting: string, path: string): Promise<CheckResult> {
+export async function folderResult(setting: string, path: string): Promise<CheckResult> {
   const advice = `let this user write there, or set ${setting} to another folder`;
   try {
     const { folder, isDirectory } = await nearest(resolve(path));

@@ -1,21 +1,21 @@
 import { fail } from '../../../base/core/errors.ts';
 
-export interface SocketPlacesLimits {
+export interface OpenSocketsLimits {
   readonly max_sockets: number;
   readonly max_sockets_per_caller: number;
 }
 
 /** Counts the open sockets of the server and of each caller. */
-export class SocketPlaces {
-  readonly #limits: SocketPlacesLimits;
+export class OpenSockets {
+  readonly #limits: OpenSocketsLimits;
   readonly #byCaller = new Map<string, number>();
   #total = 0;
 
-  constructor(limits: SocketPlacesLimits) {
+  constructor(limits: OpenSocketsLimits) {
     this.#limits = limits;
   }
 
-  /** Takes a place, and returns a function that gives it back. Throws `TooManySockets` or `SocketsFull`. */
+  /** Counts a socket, and returns a function to call when it has ended. Throws `TooManySockets` or `SocketsFull`. */
   take(caller: string): () => void {
     const { max_sockets: most, max_sockets_per_caller: mostOfCaller } = this.#limits;
     const ofCaller = this.#byCaller.get(caller) ?? 0;
