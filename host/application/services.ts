@@ -312,11 +312,11 @@ export class Services {
     await this.deployments.load(name, { signal, ...options });
   }
 
-  /** Replaces the limits of users by those of a configuration. */
-  readonly configureLimits = ({ user_limits: users, rate_limits: rates, task_queue: tasks }: Config): void => {
-    this.userLimits.configure(users);
-    this.rateLimits.configure(rates);
-    this.tasks?.configure(tasks);
+  /** The sections with live settings. Each function takes the values of a new configuration. */
+  readonly liveSections: { readonly [Section in keyof Config]?: (next: Config) => void } = {
+    user_limits: (next) => this.userLimits.configure(next.user_limits),
+    rate_limits: (next) => this.rateLimits.configure(next.rate_limits),
+    task_queue: (next) => this.tasks?.configure(next.task_queue),
   };
 
   /** Registers a deployment. Replaces one of the same name that was not started. */

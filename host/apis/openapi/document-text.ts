@@ -9,8 +9,8 @@ export interface DocumentText {
 export interface OpenApiTextOptions {
   /** Builds the document for a server at this address, such as `http://127.0.0.1:8000`, mounted below a path. */
   readonly build: (origin: string, mountPath: string) => object;
-  /** Returns a different number after each change of the endpoints. */
-  readonly version: () => number;
+  /** Returns a different value after each change of what the document says. */
+  readonly version: () => unknown;
 }
 
 /**
@@ -29,7 +29,7 @@ const MOST_KEPT = 8;
  */
 export class OpenApiText {
   readonly #options: OpenApiTextOptions;
-  #version = Number.NaN;
+  #version: unknown = {};
   readonly #templates = new Map<string, string>();
   readonly #texts = new Map<string, DocumentText>();
 

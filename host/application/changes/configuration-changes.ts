@@ -10,7 +10,7 @@ import { type DeploymentChange, planChanges, type Planned } from './plan.ts';
 
 export interface ConfigurationChangesOptions {
   readonly config: Config;
-  readonly services: Pick<Services, 'deployments' | 'endpoints' | 'bindDeployment' | 'startOne' | 'configureLimits'>;
+  readonly services: Pick<Services, 'deployments' | 'endpoints' | 'bindDeployment' | 'startOne' | 'liveSections'>;
   /** Whether the start is over. */
   readonly isDeployed: () => boolean;
   readonly log: Logger;
@@ -76,13 +76,16 @@ export class ConfigurationChanges {
   }
 
   #plan(given: GivenConfiguration): { readonly next: Config; readonly planned: Planned } {
-    const { deployments, endpoints } = this.#options.services;
+    const { deployments, endpoints, liveSections: live } = this.#options.services;
     const registered = deployments.registered();
     const { next, wanted } =
       'previous' in given ? this.#before(registered) : this.#given(reloadConfig(this.#options.config, given));
     return {
       next,
-      planned: planChanges({ now: this.#current, next, wanted, registered, endpoints: endpoints.list() }),
+      planned: planChanges({
+        ...{ now: this.#current, next, wanted, registered, endpoints: endpoints.list() },
+        liveSections: Object.keys(live),
+      }),
     };
   }
 
@@ -132,7 +135,7 @@ export class ConfigurationChanges {
       done.push(change);
       events.push({ deployment: name, state: 'done', text: '' });
     }
-    this.#options.services.configureLimits(next);
+    for (const take of Object.values(this.#options.services.liveSections)) take(next);
     this.#previous = { config: this.#current, changes };
     this.#current = next;
     events.push({ deployment: null, state: 'applied', text: '' });

@@ -25,6 +25,8 @@ export interface PlanInput {
   readonly registered: ReadonlyMap<string, BoundDeployment>;
   /** The endpoints with the deployments that they declare. */
   readonly endpoints: readonly { readonly name: string; readonly deployments?: readonly string[] | undefined }[];
+  /** The sections whose live settings the running application takes from a new configuration. */
+  readonly liveSections: readonly string[];
 }
 
 export interface Planned {
@@ -37,9 +39,9 @@ export interface Planned {
  * Returns what an application must change to have the configuration `next`. Deployments that its program registered are
  * kept unless `next` has their names. What a running application cannot change is in `refused`.
  */
-export function planChanges({ now, next, wanted, registered, endpoints }: PlanInput): Planned {
+export function planChanges({ now, next, wanted, registered, endpoints, liveSections }: PlanInput): Planned {
   const changed = changedSettings(now, next).filter(({ key }) => key !== 'deployments');
-  const live = changed.filter(({ isLive = false }) => isLive);
+  const live = changed.filter(({ key, isLive = false }) => isLive && liveSections.includes(key.split('.')[0] ?? ''));
   const refused: { key: string; reason: string }[] = changed
     .filter((setting) => !live.includes(setting))
     .map(({ key }) => ({ key, reason: 'it is read at the start; restart the host with this configuration' }));

@@ -28,7 +28,7 @@ export interface SettingInfo {
   readonly isCommonFlag?: boolean;
   /** Whether texts are paths. Relative ones are resolved. */
   readonly isPath?: boolean;
-  /** Whether a running host changes the value at once when a configuration is applied. */
+  /** Whether a running host takes a new value at once when a configuration is applied (`Services.liveSections`). */
   readonly isLive?: boolean;
   /** Text of the default in the documentation, where it is not the value in the schema. */
   readonly defaultText?: string;

@@ -94,9 +94,10 @@ export function systemRoutes(
       return status();
     },
   );
+  const hasRateLimits = (): boolean => rateLimits?.isAny ?? false; // they may change while the host runs
   const openapi = (checksHost: boolean): OpenApiText =>
     new OpenApiText({
-      version: () => registry.version,
+      version: () => `${registry.version} ${hasRateLimits()}`,
       build: (baseUrl, mountedAt) => {
         const { version, openapi: params } = options;
         const document = buildOpenApi(registry.list(), {
@@ -109,7 +110,7 @@ export function systemRoutes(
           isOpen: isOpenPath,
           checksHost,
           hasApiKeys: apiKeys !== undefined,
-          hasRateLimits: rateLimits?.isAny ?? false,
+          hasRateLimits: hasRateLimits(),
         });
       },
     });
