@@ -55,12 +55,6 @@ export interface HttpFace {
 // oxlint-disable-next-line typescript/no-explicit-any
 export type AppMiddleware = (ctx: any, next: () => Promise<any>) => Promise<any>;
 
-/** Paths of vLLM and llama-server, with ours. Their guards, limits and errors are those of our paths. */
-export const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
-  ['/tokenize', '/v1/tokenize'],
-  ['/detokenize', '/v1/detokenize'],
-]);
-
 export function createHttpFace(options: HttpAppOptions): HttpFace {
   const mcp = options.mcp?.enabled ? new McpService({ ...options, mcp: options.mcp }) : undefined;
   const sockets = socketsOf(options);
@@ -83,8 +77,8 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
   const answerWith =
     (guards: readonly Guard[], serve = (ctx: Context) => dispatch(ctx, system, options)) =>
     (ctx: Context): Promise<void> => {
-      const ours = OTHER_NAMES.get(ctx.path);
-      if (ours !== undefined) ctx.path = ours;
+      // Guards, limits and errors of another path are those of the route's own path.
+      ctx.path = system.ownPath(ctx.path);
       return funnel(ctx, () => passGuards(guards, ctx, () => serve(ctx)), options, begin, routeOf);
     };
   return {
@@ -147,9 +141,9 @@ function koaCallback(middleware: (ctx: Context) => Promise<void>): ReturnType<Ko
 }
 
 /** Whether a path is ours where another application has the server. The root belongs to the other one. */
-function hasPath(path: string, system: Router, { registry, routers }: HttpAppOptions): boolean {
+function hasPath(path: string, system: HostRouter, { registry, routers }: HttpAppOptions): boolean {
   return (
-    (path !== '/' && system.match(OTHER_NAMES.get(path) ?? path, 'GET').path.length > 0) ||
+    (path !== '/' && system.match(system.ownPath(path), 'GET').path.length > 0) ||
     (!isOwnPath(path) && routers.methodsAt(path).length > 0) ||
     registry.find(path) !== undefined
   );

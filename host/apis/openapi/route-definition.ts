@@ -49,7 +49,7 @@ export interface RouteDefinition {
   readonly method: 'get' | 'put' | 'post' | 'delete';
   /** Parameters are in braces: `/tasks/{task_id}`. */
   readonly path: string;
-  /** Other paths of the same route, which the document leaves out. */
+  /** Other paths of the same route, without parameters. The document leaves them out. */
   readonly alsoAt?: readonly string[];
   readonly summary: string;
   /** Default: `openai` below `/v1/`, else `admin`. */

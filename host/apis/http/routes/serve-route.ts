@@ -28,9 +28,20 @@ type Answered<Route extends RouteDefinition> =
 /** A router of the host. It knows the definitions of its routes, which the OpenAPI document shows. */
 export class HostRouter extends Router {
   readonly definitions: RouteDefinition[] = [];
+  readonly #otherPaths = new Map<string, string>();
 
   constructor() {
     super({ sensitive: true });
+  }
+
+  define(route: RouteDefinition): void {
+    this.definitions.push(route);
+    for (const path of route.alsoAt ?? []) this.#otherPaths.set(path, route.path);
+  }
+
+  /** Returns the path of the route that is also at `path`, and other paths as they are. */
+  ownPath(path: string): string {
+    return this.#otherPaths.get(path) ?? path;
   }
 }
 
@@ -50,12 +61,11 @@ export function serveRoute<const Route extends RouteDefinition>(
   route: Route,
   handle: (request: RouteRequest<Route>) => Answered<Route> | Promise<Answered<Route>>,
 ): void {
-  router.definitions.push(route);
+  router.define(route);
   const readQuery = queryReader(route.query ?? z.object({}));
   const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as Parameter);
   const status = Number(Object.keys(route.answers)[0]);
-  const paths = [route.path, ...(route.alsoAt ?? [])].map((path) => path.replaceAll(/\{(\w+)\}/g, ':$1'));
-  router[route.method](paths, async (ctx) => {
+  router[route.method](route.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (ctx) => {
     const params = Object.fromEntries(names.map((name) => [name, parameterOf(name, ctx.params[name] ?? '')]));
     const query = readQuery(ctx);
     if (status !== 200) ctx.status = status;
