@@ -1,18 +1,24 @@
-import { askOperator, ControlConnection, OperatorClient, readLogs } from '../../apis/control/index.ts';
+import {
+  askOperator,
+  chooseServer,
+  ControlConnection,
+  type LocalApplication,
+  type OperatedServer,
+  OperatorClient,
+  readLogs,
+} from '../../apis/control/index.ts';
 import { delay } from '../../base/core/abort.ts';
 import { AanaError } from '../../base/core/errors.ts';
 import type { LogArea, LogLevelChange } from '../../base/core/log/log-levels.ts';
 import { formatRecord, type LogLevel } from '../../base/core/log/logger.ts';
 import { deploymentsText, statusText } from './status-text.ts';
 
-export interface ApplicationCommand {
-  /** Folder of the application's control socket. */
-  readonly runtimeDir: string;
-  readonly port: number | undefined;
-  /** `unix:/path` of the server's socket. */
-  readonly host?: string | undefined;
+interface Output {
   readonly out: { write(text: string): unknown };
 }
+
+/** A command for an application, here or on another machine. */
+export type ApplicationCommand = OperatedServer & Output;
 
 /** The command `status`. Returns 0 when the application is running, and 1 when it is starting or unhealthy. */
 export async function applicationStatus({ out, ...at }: ApplicationCommand, asJson: boolean): Promise<number> {
@@ -22,7 +28,7 @@ export async function applicationStatus({ out, ...at }: ApplicationCommand, asJs
 }
 
 /** The command `dashboard`. Prints the address that opens the dashboard. Returns 1 if there is none. */
-export async function applicationDashboard({ out, ...at }: ApplicationCommand): Promise<number> {
+export async function applicationDashboard({ out, ...at }: LocalApplication & Output): Promise<number> {
   const { url } = await askOperator(at, 'get /api/dashboard', {});
   out.write(url === null ? 'the application has no dashboard: start it without --no-dashboard\n' : `${url}\n`);
   return url === null ? 1 : 0;
@@ -40,11 +46,8 @@ export async function scaleDeployment(
 }
 
 /** The command `deployments`. Prints a line for each deployment. */
-export async function listDeployments(
-  { runtimeDir, host, port, out }: ApplicationCommand,
-  asJson: boolean,
-): Promise<number> {
-  const operator = await OperatorClient.open(runtimeDir, { host, port });
+export async function listDeployments({ out, ...at }: ApplicationCommand, asJson: boolean): Promise<number> {
+  const operator = await OperatorClient.open(at);
   const { application } = await operator.ask('get /api/application', {});
   const { deployments: described } = await operator.ask('get /api/deployments', {});
   const rows = application.deployments.map(({ name, status, message, queued, replicas }) => {
@@ -89,11 +92,11 @@ export interface LogsOptions {
  * ends.
  */
 export async function applicationLogs(
-  { runtimeDir, host, port, out }: ApplicationCommand,
+  { out, ...at }: ApplicationCommand,
   { format, ...args }: LogsOptions,
   signal: AbortSignal,
 ): Promise<number> {
-  const operator = await OperatorClient.open(runtimeDir, { host, port });
+  const operator = await OperatorClient.open(at);
   try {
     for await (const record of readLogs(operator, args, signal)) out.write(formatRecord(record, format));
   } catch (error) {
@@ -117,11 +120,12 @@ export async function applicationLogLevels(
 
 /** The command `stop`. Shuts the application down and waits for its end. */
 export async function stopApplication(
-  { runtimeDir, host, port, out }: ApplicationCommand,
+  { out, ...at }: LocalApplication & Output,
   graceS: number | undefined,
 ): Promise<number> {
-  const operator = await OperatorClient.open(runtimeDir, { host, port });
-  await using connection = await ControlConnection.open(operator.address);
+  const address = await chooseServer(at.runtimeDir, at);
+  const operator = await OperatorClient.at(address);
+  await using connection = await ControlConnection.open(address);
   await operator.ask('post /api/stop', { query: { grace_s: graceS } });
   await connection.waitForEnd();
   await processEnd(connection.address.pid);

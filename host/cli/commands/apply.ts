@@ -22,15 +22,16 @@ export interface ApplyOptions {
  * 1.
  */
 export async function applyConfiguration(
-  { runtimeDir, host, port, out }: ApplicationCommand,
+  { out, ...at }: ApplicationCommand,
   file: string = CONFIG_FILE,
   { dryRun, confirm = async () => true, previous = false }: ApplyOptions,
 ): Promise<number> {
   const path = resolve(file);
   const body = previous ? undefined : parseConfigFile(await textOf(path), path);
-  const operator = await OperatorClient.open(runtimeDir, { host, port });
+  const operator = await OperatorClient.open(at);
+  const named = 'url' in at ? undefined : path; // a path of this machine means nothing on another one
   const plan = body
-    ? await operator.ask('post /api/configuration/plan', { query: { file: path }, body })
+    ? await operator.ask('post /api/configuration/plan', { query: { file: named }, body })
     : await operator.ask('get /api/configuration/rollback', {});
   out.write(planText(plan));
   if (plan.refused.length > 0) return 1;
@@ -41,7 +42,7 @@ export async function applyConfiguration(
   }
   let isApplied = false;
   const events = body
-    ? operator.events('post /api/configuration/apply', { query: { file: path, plan_id: plan.id }, body })
+    ? operator.events('post /api/configuration/apply', { query: { file: named, plan_id: plan.id }, body })
     : operator.events('post /api/configuration/rollback', { query: { plan_id: plan.id } });
   for await (const { deployment, state, text } of events) {
     isApplied = state === 'applied';

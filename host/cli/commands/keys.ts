@@ -1,22 +1,9 @@
-import {
-  type ApiKeyInfo,
-  apiKeyInfo,
-  ApiKeys,
-  type KeyChangesInput,
-  type NewKeyInput,
-} from '../../data/access/index.ts';
-import { childEnvironment, type Config } from '../../base/config/index.ts';
-import { AanaError, fail } from '../../base/core/errors.ts';
-import type { Logger } from '../../base/core/log/logger.ts';
-import { buildSqlite } from '../../setup/native-build/index.ts';
-import { withProgress } from '../../setup/packages/index.ts';
-import { type ValidationEntry, validationMessage } from '../../base/schemas/index.ts';
-import { Storage } from '../../data/storage/index.ts';
+import type { ApiKeyInfo, KeyChangesInput, NewKeyInput } from '../../data/access/index.ts';
+import { fail } from '../../base/core/errors.ts';
 import { untilSignal } from '../until-signal.ts';
+import { type KeyAccess, type KeyAccessOptions, withKeys } from './key-access.ts';
 
-export interface KeysCommand {
-  readonly config: Config;
-  readonly log: Logger;
+export interface KeysCommand extends Pick<KeyAccessOptions, 'server' | 'config' | 'log'> {
   readonly asJson: boolean;
   readonly out: { write(text: string): unknown };
   readonly err: { write(text: string): unknown };
@@ -24,9 +11,8 @@ export interface KeysCommand {
 
 /** The command `keys create`. Prints the key, which cannot be read again. `given` is a key that was made elsewhere. */
 export function createKey(command: KeysCommand, input: NewKeyInput, given: string | undefined): Promise<void> {
-  return withKeys(command, async (keys) => {
-    const { apiKey, record } = await keys.create(input, given);
-    const info = apiKeyInfo(record);
+  const create = async (keys: KeyAccess): Promise<void> => {
+    const { apiKey, info } = await keys.create(input, given);
     if (command.asJson) print(command, given === undefined ? { api_key: apiKey, ...info } : info);
     else {
       command.err.write(
@@ -34,18 +20,19 @@ export function createKey(command: KeysCommand, input: NewKeyInput, given: strin
       );
       command.out.write(given === undefined ? `${apiKey}\n` : '');
     }
-    if (!command.config.api_service.enabled)
+    if (!('url' in command.server) && !command.config.api_service.enabled)
       command.err.write(
         'note: servers with this configuration do not require keys, because api_service.enabled ' +
           '(API_SERVICE__ENABLED) is false\n',
       );
-  });
+  };
+  return run(command, create, given !== undefined);
 }
 
 /** The command `keys list`. */
 export function listKeys(command: KeysCommand, userId: string | undefined): Promise<void> {
-  return withKeys(command, async (keys) => {
-    const found = (await keys.list(userId ?? null)).map(apiKeyInfo);
+  return run(command, async (keys) => {
+    const found = await keys.list(userId);
     if (command.asJson) return print(command, found);
     for (const info of found) command.out.write(`${describe(info)}\n`);
     if (found.length === 0)
@@ -61,8 +48,8 @@ export function listKeys(command: KeysCommand, userId: string | undefined): Prom
 export function updateKey(command: KeysCommand, keyId: string, changes: KeyChangesInput): Promise<void> {
   if (Object.values(changes).every((value) => value === undefined))
     throw fail('ValidationError', 'nothing to change: give --expires, --scope, --all-scopes, --admin or --no-admin');
-  return withKeys(command, async (keys) => {
-    const info = apiKeyInfo(await keys.update(keyId, changes));
+  return run(command, async (keys) => {
+    const info = await keys.update(keyId, changes);
     if (command.asJson) print(command, info);
     else command.out.write(`${describe(info)}\n`);
   });
@@ -70,7 +57,7 @@ export function updateKey(command: KeysCommand, keyId: string, changes: KeyChang
 
 /** The command `keys revoke`. */
 export function revokeKeys(command: KeysCommand, keyIds: readonly string[]): Promise<void> {
-  return withKeys(command, async (keys) => {
+  return run(command, async (keys) => {
     for (const keyId of keyIds) {
       await keys.revoke(keyId);
       if (!command.asJson)
@@ -82,7 +69,7 @@ export function revokeKeys(command: KeysCommand, keyIds: readonly string[]): Pro
 
 /** The command `keys subscription`. */
 export function switchSubscription(command: KeysCommand, subscriptionId: string, isActive: boolean): Promise<void> {
-  return withKeys(command, async (keys) => {
+  return run(command, async (keys) => {
     const changed = await keys.setSubscription(subscriptionId, isActive);
     if (changed === 0)
       throw fail('NotFoundException', `no API key has the subscription ${JSON.stringify(subscriptionId)}`);
@@ -95,32 +82,8 @@ export function switchSubscription(command: KeysCommand, subscriptionId: string,
   });
 }
 
-/** Opens the database and runs `work`, whether a server is running or not. */
-function withKeys({ config, log }: KeysCommand, work: (keys: ApiKeys) => Promise<void>): Promise<void> {
-  return untilSignal((signal) => withStorage(config, log, signal, (storage) => work(new ApiKeys({ storage, log }))));
-}
-
-async function withStorage(
-  config: Config,
-  log: Logger,
-  signal: AbortSignal,
-  work: (storage: Storage) => Promise<void>,
-): Promise<void> {
-  const { cache_dir: cacheDir, db_config: database } = config;
-  const sqliteModule = (): Promise<string> => buildSqlite({ cacheDir, log, signal, env: childEnvironment(config) });
-  const storage = new Storage({ config: database, log, sqliteModule });
-  try {
-    await withProgress('opening the database', undefined, () => storage.migrate());
-    await work(storage);
-  } catch (error) {
-    const entries =
-      error instanceof AanaError && error.name === 'ValidationError' && Array.isArray(error.data)
-        ? (error.data as ValidationEntry[])
-        : undefined;
-    throw entries ? fail('ValidationError', validationMessage(entries)) : error;
-  } finally {
-    await storage.close();
-  }
+function run(command: KeysCommand, work: (keys: KeyAccess) => Promise<void>, storesGiven = false): Promise<void> {
+  return untilSignal((signal) => withKeys({ ...command, signal, storesGiven }, work));
 }
 
 function print({ out }: KeysCommand, value: unknown): void {

@@ -66,7 +66,7 @@ async function ofApplication(
   config: Config,
   choice: Pick<DiagnoseOptions, 'port' | 'host'>,
 ): Promise<Record<string, unknown>> {
-  const operator = await OperatorClient.open(config.runtime_dir, choice);
+  const operator = await OperatorClient.open({ runtimeDir: config.runtime_dir, ...choice });
   const [{ application: status, plugins }, { configuration, logs, metrics, traces }] = await Promise.all([
     operator.ask('get /api/application', {}),
     operator.ask('get /api/diagnosis', {}),

@@ -29,7 +29,7 @@ export async function writeProfile({
 }: ProfileOptions): Promise<string> {
   const target = resolve(output);
   if (existsSync(target)) throw fail('InvalidInput', `${target} exists; name another file with --output`);
-  const operator = await OperatorClient.open(runtimeDir, choice);
+  const operator = await OperatorClient.open({ runtimeDir, ...choice });
   const partial = `${target}.${randomSuffix()}.partial`;
   const file = createWriteStream(partial, { flags: 'wx', mode: 0o600 });
   try {

@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
-  type ApplicationCommand,
   applicationDashboard,
   applicationLogLevels,
   applicationLogs,
@@ -14,8 +13,10 @@ import {
 import { applicationAlerts } from '../commands/care/alerts.ts';
 import { applyConfiguration, confirmAtTerminal } from '../commands/apply.ts';
 import { applicationTraces } from '../commands/traces.ts';
-import { addConfigOptions, configOf } from '../config-options.ts';
+import { addApplicationOptions, addLocalOptions, applicationOf, localApplicationOf } from '../application-options.ts';
+import { configOf } from '../config-options.ts';
 import { untilSignal } from '../until-signal.ts';
+import { fail } from '../../base/core/errors.ts';
 import { LOG_AREAS, type LogArea, type LogLevelChange } from '../../base/core/log/log-levels.ts';
 import { LOG_LEVELS, type LogLevel } from '../../base/core/log/logger.ts';
 import type { MakeCommand } from '../program.ts';
@@ -24,39 +25,39 @@ type Options = Readonly<Record<string, unknown>>;
 
 /** Adds the commands for the running application. */
 export function addApplicationCommands(root: Command, command: MakeCommand, state: { exitCode: number }): void {
-  const add = (name: string): Command =>
-    addConfigOptions(command(root, name), 'common')
-      .option('--port <number>', 'port of the application, if several run', portOf)
-      .option('--listen <address>', 'socket of the application, if several run');
+  const add = (name: string): Command => addApplicationOptions(command(root, name));
+  /** Adds a command that only the user of the application may give. */
+  const addHere = (name: string): Command => addLocalOptions(command(root, name));
+  const here = (options: Options) => ({ ...localApplicationOf(options), out: process.stdout });
   add('status')
     .option('--json', 'print JSON')
     .action(async (options: Options) => {
-      state.exitCode = await applicationStatus(runningApplication(options), options['json'] === true);
+      state.exitCode = await applicationStatus(applicationOf(options), options['json'] === true);
     });
-  add('dashboard').action(async (options: Options) => {
-    state.exitCode = await applicationDashboard(runningApplication(options));
+  addHere('dashboard').action(async (options: Options) => {
+    state.exitCode = await applicationDashboard(here(options));
   });
   add('scale')
     .argument('<deployment>')
     .argument('<replicas>', 'number of replicas', countOf)
     .action(async (deployment: string, replicas: number, options: Options) => {
-      state.exitCode = await scaleDeployment(runningApplication(options), deployment, replicas);
+      state.exitCode = await scaleDeployment(applicationOf(options), deployment, replicas);
     });
   const deployments = add('deployments')
     .option('--json', 'print JSON')
     .action(async (options: Options) => {
-      state.exitCode = await listDeployments(runningApplication(options), options['json'] === true);
+      state.exitCode = await listDeployments(applicationOf(options), options['json'] === true);
     });
   command(deployments, 'load <deployment>', 'start a deployment that was unloaded or has failed').action(
     async (deployment: string, _own: Options, self: Command) => {
-      state.exitCode = await loadDeployment(runningApplication(self.optsWithGlobals()), deployment);
+      state.exitCode = await loadDeployment(applicationOf(self.optsWithGlobals()), deployment);
     },
   );
   command(deployments, 'unload <deployment>', 'end the replicas of a deployment when their calls have finished')
     .option('--grace <seconds>', 'time in which calls may finish (default: the deployment’s configuration)', secondsOf)
     .action(async (deployment: string, own: Options, self: Command) => {
       const grace = own['grace'] as number | undefined;
-      state.exitCode = await unloadDeployment(runningApplication(self.optsWithGlobals()), deployment, grace);
+      state.exitCode = await unloadDeployment(applicationOf(self.optsWithGlobals()), deployment, grace);
     });
   add('apply')
     .argument('[file]', 'configuration file (default: that of --config, or aana.config.json in the working directory)')
@@ -67,9 +68,9 @@ export function addApplicationCommands(root: Command, command: MakeCommand, stat
       const file = given ?? (options['config'] as string | undefined);
       const isSure = options['yes'] === true;
       const previous = options['previous'] === true;
-      if (previous && given !== undefined) throw new InvalidArgumentError('Give a file or --previous, not both.');
+      if (previous && given !== undefined) throw fail('InvalidInput', 'give a file or --previous, not both');
       const wanted = { previous, dryRun: options['dryRun'] === true, ...(!isSure && { confirm: confirmAtTerminal }) };
-      state.exitCode = await applyConfiguration(runningApplication(options), file, wanted);
+      state.exitCode = await applyConfiguration(applicationOf(options), file, wanted);
     });
   add('logs')
     .option('-f, --follow', 'print new lines until the application ends')
@@ -89,43 +90,33 @@ export function addApplicationCommands(root: Command, command: MakeCommand, stat
         area: options['area'] as LogArea | undefined,
         format: log.format,
       };
-      state.exitCode = await untilSignal((signal) => applicationLogs(runningApplication(options), wanted, signal));
+      state.exitCode = await untilSignal((signal) => applicationLogs(applicationOf(options), wanted, signal));
     });
   add('log-levels')
     .argument('[levels...]', '`debug` for all lines, `http=debug` for an area, `http=` for its common level again')
     .action(async (levels: string[], options: Options) => {
-      state.exitCode = await applicationLogLevels(runningApplication(options), levelChangeOf(levels));
+      state.exitCode = await applicationLogLevels(applicationOf(options), levelChangeOf(levels));
     });
   add('traces')
     .argument('[trace_id]')
     .option('--json', 'print JSON')
     .action(async (traceId: string | undefined, options: Options) => {
-      state.exitCode = await applicationTraces(runningApplication(options), traceId, options['json'] === true);
+      state.exitCode = await applicationTraces(applicationOf(options), traceId, options['json'] === true);
     });
   add('alerts')
     .option('--json', 'print JSON')
     .action(async (options: Options) => {
-      state.exitCode = await applicationAlerts(runningApplication(options), options['json'] === true);
+      state.exitCode = await applicationAlerts(applicationOf(options), options['json'] === true);
     });
-  add('stop')
+  addHere('stop')
     .option(
       '--grace <seconds>',
       'time in which requests may finish (default: the application’s configuration)',
       secondsOf,
     )
     .action(async (options: Options) => {
-      state.exitCode = await stopApplication(runningApplication(options), options['grace'] as number | undefined);
+      state.exitCode = await stopApplication(here(options), options['grace'] as number | undefined);
     });
-}
-
-/** Returns the selected application. Here `--port` and `--listen` select an application; they do not set an address. */
-export function runningApplication({ port, listen, ...options }: Options): ApplicationCommand {
-  return {
-    runtimeDir: configOf(options).runtime_dir,
-    host: listen as string | undefined,
-    port: port as number | undefined,
-    out: process.stdout,
-  };
 }
 
 const LEVELS = Object.keys(LOG_LEVELS) as LogLevel[];
@@ -152,12 +143,6 @@ function areaNamed(text: string): LogArea {
   const found = LOG_AREAS.find((area) => area === text);
   if (!found) throw new InvalidArgumentError(`"${text}" is not an area; areas are ${LOG_AREAS.join(', ')}.`);
   return found;
-}
-
-/** Parses a port that selects an application. */
-export function portOf(text: string): number {
-  if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidArgumentError('Expected a number from 1 to 65535.');
-  return Number(text);
 }
 
 /** Parses the value of a flag or argument that may be 0. */

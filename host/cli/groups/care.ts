@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { MAX_PROFILE_S } from '../../base/telemetry/profile/profiler.ts';
-import { portOf } from './application.ts';
+import { addLocalOptions } from '../application-options.ts';
 import { addConfigOptions, configOf } from '../config-options.ts';
 import type { Config } from '../../base/config/index.ts';
 import { createLogger } from '../../base/core/log/logger.ts';
@@ -45,9 +45,7 @@ export function addCareCommands(root: Command, command: MakeCommand, state: { ex
     });
 
   const ask = (parent: Command, name: string, description?: string): Command =>
-    addConfigOptions(command(parent, name, description), 'common')
-      .option('--port <number>', 'port of the application, if several run', portOf)
-      .option('--listen <address>', 'socket of the application, if several run');
+    addLocalOptions(command(parent, name, description));
   ask(root, 'diagnose')
     .option('--output <file>', 'file to write (default: aana-diagnosis-<time>.tar.gz)')
     .action(async (options: Options) => {

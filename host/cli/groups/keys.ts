@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
-import { createLogger } from '../../base/core/log/logger.ts';
-import { addConfigOptions, configForApps } from '../config-options.ts';
+import { addApplicationOptions, applicationOf } from '../application-options.ts';
+import { configOf, loggerOf } from '../config-options.ts';
 import { parseExpiry } from '../duration.ts';
 import type { KeysCommand } from '../commands/keys.ts';
 import type { MakeCommand } from '../program.ts';
@@ -11,11 +11,11 @@ type Options = Readonly<Record<string, unknown>>;
 /** Imports what the commands run. */
 const keysModule = () => import('../commands/keys.ts');
 
-/** Adds the commands `keys …`, which use the database of the configuration. */
+/** Adds the commands `keys …`, which use the running application or, if none runs, the database. */
 export function addKeysCommands(root: Command, command: MakeCommand): void {
   const keys = command(root, 'keys');
   const add = (name: string, description: string): Command =>
-    addConfigOptions(command(keys, name, description), 'common').option('--json', 'print JSON');
+    addApplicationOptions(command(keys, name, description)).option('--json', 'print JSON');
 
   withRights(add('create', 'create a key; it is shown only once'))
     .requiredOption('--user <id>', 'user of the key, to whom its tasks and webhooks belong')
@@ -101,7 +101,10 @@ function expiryOf({ expires }: Options): string | null | undefined {
 }
 
 function commandOf(options: Options): KeysCommand {
-  const config = configForApps(options);
-  const log = createLogger({ level: 'warn', format: config.log.format, write: (line) => process.stderr.write(line) });
-  return { config, log, asJson: options['json'] === true, out: process.stdout, err: process.stderr };
+  const { out, ...server } = applicationOf(options);
+  const config = configOf({ ...options, port: undefined, listen: undefined });
+  return {
+    ...{ server, config, log: loggerOf(config, 'warn') },
+    ...{ asJson: options['json'] === true, out, err: process.stderr },
+  };
 }

@@ -1,21 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { addApplicationOptions, applicationOf } from '../application-options.ts';
 import { addConfigOptions, configOf, loggerOf } from '../config-options.ts';
 import type { MakeCommand } from '../program.ts';
 import { untilSignal } from '../until-signal.ts';
-import { portOf, runningApplication } from './application.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
 /** Adds the commands about plugins. */
 export function addPluginCommands(root: Command, command: MakeCommand, state: { exitCode: number }): void {
-  const plugins = addConfigOptions(command(root, 'plugins'), 'common')
-    .option('--port <number>', 'port of the server, if several run', portOf)
-    .option('--listen <address>', 'socket of the server, if several run')
+  const plugins = addApplicationOptions(command(root, 'plugins'))
     .option('--json', 'print JSON')
     .action(async (options: Options) => {
       const { pluginsList } = await import('../commands/plugins.ts');
-      state.exitCode = await pluginsList(runningApplication(options), options['json'] === true);
+      state.exitCode = await pluginsList(applicationOf(options), options['json'] === true);
     });
 
   command(
@@ -24,7 +22,7 @@ export function addPluginCommands(root: Command, command: MakeCommand, state: { 
     'load the newest version of one plugin, or of all, without dropping requests',
   ).action(async (name: string | undefined, _own: Options, self: Command) => {
     const { pluginsReload } = await import('../commands/plugins.ts');
-    state.exitCode = await pluginsReload(runningApplication(self.optsWithGlobals()), name);
+    state.exitCode = await pluginsReload(applicationOf(self.optsWithGlobals()), name);
   });
 
   addConfigOptions(command(root, 'check <plugins...>'), 'common').action(

@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { addConfigOptions } from '../config-options.ts';
-import { portOf, runningApplication } from './application.ts';
+import { addApplicationOptions, applicationOf } from '../application-options.ts';
 import { listEndpoints } from '../commands/work/endpoints.ts';
 import { DELIVERY_STATUSES } from '../../data/storage/delivery-status.ts';
 import { TASK_STATUSES } from '../../data/storage/task-state.ts';
@@ -18,15 +17,9 @@ type Options = Readonly<Record<string, unknown>>;
 
 /** Adds the commands for the endpoints, tasks and webhooks of all users of the running application. */
 export function addWorkCommands(root: Command, command: MakeCommand, state: { exitCode: number }): void {
-  const add = (name: string): Command =>
-    addConfigOptions(command(root, name), 'common')
-      .option('--port <number>', 'port of the application, if several run', portOf)
-      .option('--listen <address>', 'socket of the application, if several run')
-      .option('--json', 'print JSON');
+  const add = (name: string): Command => addApplicationOptions(command(root, name)).option('--json', 'print JSON');
   const run = async (work: Promise<number>): Promise<void> => void (state.exitCode = await work);
-  add('endpoints').action((options: Options) =>
-    run(listEndpoints(runningApplication(options), options['json'] === true)),
-  );
+  add('endpoints').action((options: Options) => run(listEndpoints(applicationOf(options), options['json'] === true)));
   addTasks(add, command, run);
   addWebhooks(add, command, run);
 }
@@ -44,12 +37,12 @@ function addTasks(add: Add, command: MakeCommand, run: Run): void {
   ).action((options: Options) => {
     const { status, endpoint, user, error } = options as { status?: TaskSearch['status'] } & Record<string, string>;
     const search = { status, endpoint, user_id: user, error, ...pageOf(options) };
-    return run(listTasks(runningApplication(options), search, options['json'] === true));
+    return run(listTasks(applicationOf(options), search, options['json'] === true));
   });
   command(tasks, 'show <task_id>', 'print a task and its attempts').action(
     (id: string, _own: Options, self: Command) => {
       const options = self.optsWithGlobals();
-      return run(showTask(runningApplication(options), id, options['json'] === true));
+      return run(showTask(applicationOf(options), id, options['json'] === true));
     },
   );
   for (const [name, description] of [
@@ -58,7 +51,7 @@ function addTasks(add: Add, command: MakeCommand, run: Run): void {
     ['remove', 'remove tasks that no host runs'],
   ] as const)
     command(tasks, `${name} <task_ids...>`, description).action((ids: string[], _own: Options, self: Command) =>
-      run(changeTasks(runningApplication(self.optsWithGlobals()), name, ids)),
+      run(changeTasks(applicationOf(self.optsWithGlobals()), name, ids)),
     );
 }
 
@@ -66,7 +59,7 @@ function addWebhooks(add: Add, command: MakeCommand, run: Run): void {
   const webhooks = add('webhooks')
     .option('--user <id>', 'list only webhooks of this user')
     .action((options: Options) =>
-      run(listWebhooks(runningApplication(options), options['user'] as string | undefined, options['json'] === true)),
+      run(listWebhooks(applicationOf(options), options['user'] as string | undefined, options['json'] === true)),
     );
   paged(
     command(webhooks, 'deliveries <webhook_id>', 'print the newest deliveries of a webhook').addOption(
@@ -75,19 +68,19 @@ function addWebhooks(add: Add, command: MakeCommand, run: Run): void {
   ).action((id: string, own: Options, self: Command) => {
     const options = self.optsWithGlobals();
     const search = { status: own['status'] as DeliverySearch['status'], ...pageOf(own) };
-    return run(listDeliveries(runningApplication(options), id, search, options['json'] === true));
+    return run(listDeliveries(applicationOf(options), id, search, options['json'] === true));
   });
   command(webhooks, 'replay <webhook_id> <delivery_ids...>', 'send deliveries of a webhook once more').action(
     (id: string, deliveryIds: string[], _own: Options, self: Command) =>
-      run(replayDeliveries(runningApplication(self.optsWithGlobals()), id, deliveryIds)),
+      run(replayDeliveries(applicationOf(self.optsWithGlobals()), id, deliveryIds)),
   );
   command(webhooks, 'enable <webhook_id>', 'enable a webhook, and send its waiting deliveries').action(
     (id: string, _own: Options, self: Command) =>
-      run(changeWebhook(runningApplication(self.optsWithGlobals()), 'enable', id)),
+      run(changeWebhook(applicationOf(self.optsWithGlobals()), 'enable', id)),
   );
   command(webhooks, 'remove <webhook_id>', 'remove a webhook and its waiting deliveries').action(
     (id: string, _own: Options, self: Command) =>
-      run(changeWebhook(runningApplication(self.optsWithGlobals()), 'remove', id)),
+      run(changeWebhook(applicationOf(self.optsWithGlobals()), 'remove', id)),
   );
 }
 

@@ -1,8 +1,12 @@
 import { type AanaError, fail } from '../../../base/core/errors.ts';
-import type { Address } from '../protocol.ts';
+
+/** An application, by the address of its server. */
+interface Addressed {
+  readonly url: string;
+}
 
 /** Returns the error of an application that does not answer for a reason of the system, or another one. */
-export function notAnswering({ url }: Address, cause: NodeJS.ErrnoException | string): AanaError {
+export function notAnswering({ url }: Addressed, cause: NodeJS.ErrnoException | string): AanaError {
   const why = typeof cause === 'string' ? cause : reasonOf(cause);
   return fail('NotRunning', `the application at ${url} does not answer: ${why}`, {
     data: { url },
@@ -15,6 +19,6 @@ function reasonOf({ code, message }: NodeJS.ErrnoException): string {
 }
 
 /** Returns the error of an application that ended after it had answered. */
-export function lostError({ url }: Address, cause?: Error): AanaError {
+export function lostError({ url }: Addressed, cause?: Error): AanaError {
   return fail('ConnectionLost', `the application at ${url} has ended`, { data: { url }, cause });
 }

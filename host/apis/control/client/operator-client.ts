@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { AanaError, fail } from '../../../base/core/errors.ts';
 import { findDefinition } from '../../../base/core/error-table.ts';
 import type { OperatorAnswer, OperatorRequest, OperatorRoute } from '../../http/index.ts';
 import { type Choice, chooseServer } from '../addresses.ts';
-import type { Address } from '../protocol.ts';
 import { lostError, notAnswering } from './lost.ts';
 
 /** The part of a request that does not depend on the route. */
@@ -24,25 +24,45 @@ export interface SendOptions {
 /** The longest wait for the first answer of a server. A stopped server (SIGSTOP) still accepts connections. */
 const GREETING_MS = 10_000;
 
+/** An application of this user, whose address file is in a folder. */
+export interface LocalApplication extends Choice {
+  readonly runtimeDir: string;
+}
+
+/** An application anywhere, over HTTP or HTTPS. */
+export interface RemoteApplication {
+  /** The address of its server, without credentials. It may have a path, below which a proxy has the server. */
+  readonly url: string;
+  /** The API key of an admin. */
+  readonly apiKey: string | undefined;
+}
+
+export type OperatedServer = LocalApplication | RemoteApplication;
+
+/** Where requests go: to a Unix socket, or to the URL. */
+type OperatorAddress = { readonly url: string; readonly socket: string } | RemoteApplication;
+
 /**
- * The API for operators of this user's running application: HTTP over the control socket. Each method throws the errors
- * of the application, and `ConnectionLost` if the application has ended.
+ * The API for operators of an application: HTTP over the control socket, or over its server with the API key of an
+ * admin. Each method throws the errors of the application, and `ConnectionLost` if the application has ended.
  */
 export class OperatorClient {
-  readonly address: Address;
+  readonly address: OperatorAddress;
   readonly #end = new AbortController();
 
-  private constructor(address: Address) {
+  private constructor(address: OperatorAddress) {
     this.address = address;
   }
 
-  /** Throws like {@link chooseServer}, and `NotRunning` if the server does not answer. */
-  static async open(dir: string, choice: Choice = {}): Promise<OperatorClient> {
-    return OperatorClient.at(await chooseServer(dir, choice));
+  /**
+   * Throws like {@link chooseServer}, and `NotRunning` if the server does not answer. No error has the key in its text.
+   */
+  static async open(server: OperatedServer): Promise<OperatorClient> {
+    return OperatorClient.at('url' in server ? server : await chooseServer(server.runtimeDir, server));
   }
 
   /** Throws `NotRunning` if the server does not answer. */
-  static async at(address: Address): Promise<OperatorClient> {
+  static async at(address: OperatorAddress): Promise<OperatorClient> {
     const client = new OperatorClient(address);
     const signal = AbortSignal.timeout(GREETING_MS);
     const explain = (error: Error): AanaError =>
@@ -117,11 +137,10 @@ export class OperatorClient {
   ): Promise<IncomingMessage> {
     const [method = '', template = ''] = route.split(' ');
     const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
-    const sent = request({
-      ...{ socketPath: this.address.socket, agent: false },
+    const sent = this.#request(`${path}${queryText(query)}`, {
+      method: method.toUpperCase(),
       signal: signal ? AbortSignal.any([signal, this.#end.signal]) : this.#end.signal,
-      ...{ method: method.toUpperCase(), path: `${path}${queryText(query)}` },
-      headers: { host: 'aana-host', ...(body !== undefined && { 'content-type': 'application/json' }) },
+      ...(body !== undefined && { headers: { 'content-type': 'application/json' } }),
     });
     if (!holdsProcess) sent.once('socket', (socket) => socket.unref());
     const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
@@ -130,12 +149,33 @@ export class OperatorClient {
     const [answer] = await answered.catch((error: Error) => {
       throw explain(error);
     });
-    if (answer.statusCode === 200) return answer;
+    if (answer.statusCode === 200 || answer.statusCode === 201) return answer;
     throw await this.#errorOf(route, answer);
   }
 
+  /** Follows no redirect, so that the key reaches the server of the URL alone. */
+  #request(path: string, { headers, ...options }: RequestOptions): ClientRequest {
+    const { address } = this;
+    if ('socket' in address)
+      return httpRequest({
+        ...{ ...options, socketPath: address.socket, agent: false, path },
+        headers: { ...headers, host: 'aana-host' },
+      });
+    const { url, apiKey } = address;
+    const send = url.startsWith('https:') ? httpsRequest : httpRequest;
+    return send(`${url.replace(/\/+$/, '')}${path}`, {
+      ...{ ...options, agent: false },
+      headers: { ...headers, ...(apiKey !== undefined && { 'x-api-key': apiKey }) },
+    });
+  }
+
   async #valueOf(answer: IncomingMessage): Promise<unknown> {
-    return JSON.parse(await this.#textOf(answer));
+    const text = await this.#textOf(answer);
+    try {
+      return JSON.parse(text);
+    } catch {
+      throw notAnswering(this.address, `its answer with status ${answer.statusCode} is not one of aana-host`);
+    }
   }
 
   async #textOf(answer: IncomingMessage): Promise<string> {
@@ -145,7 +185,7 @@ export class OperatorClient {
   }
 
   async #errorOf(route: OperatorRoute, answer: IncomingMessage): Promise<AanaError> {
-    const { error, message, data, stacktrace } = JSON.parse(await this.#textOf(answer)) as Record<string, unknown>;
+    const { error, message, data, stacktrace } = (await this.#valueOf(answer)) as Record<string, unknown>;
     if (error === 'NotFound' || error === 'MethodNotAllowed')
       return fail('OtherVersion', `the application at ${this.address.url} has another version: it has no ${route}`);
     const kind = findDefinition(String(error))?.kind ?? 'internal';
@@ -155,13 +195,13 @@ export class OperatorClient {
   }
 }
 
-/** Sends one request to this user's running application. Throws like {@link OperatorClient.open}. */
+/** Sends one request to an application. Throws like {@link OperatorClient.open}. */
 export async function askOperator<Route extends OperatorRoute>(
-  { runtimeDir, ...choice }: Choice & { readonly runtimeDir: string },
+  server: OperatedServer,
   route: Route,
   given: OperatorRequest<Route>,
 ): Promise<OperatorAnswer<Route>> {
-  return (await OperatorClient.open(runtimeDir, choice)).ask(route, given);
+  return (await OperatorClient.open(server)).ask(route, given);
 }
 
 function queryText(query: object = {}): string {
@@ -171,7 +211,7 @@ function queryText(query: object = {}): string {
     : `?${new URLSearchParams(given.map(([name, value]): [string, string] => [name, String(value)]))}`;
 }
 
-const NOUNS = { tasks: 'task', webhooks: 'webhook', webhook_deliveries: 'delivery' } as const;
+const NOUNS = { tasks: 'task', webhooks: 'webhook', webhook_deliveries: 'delivery', api_key: 'api_key' } as const;
 
 /** Returns the message of an error, with the id that names nothing, or the entries of a failed check. */
 async function messageOf(message: string, data: unknown): Promise<string> {

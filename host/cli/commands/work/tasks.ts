@@ -19,12 +19,8 @@ export async function listTasks(
 }
 
 /** The command `tasks show`. Prints a task and its attempts. */
-export async function showTask(
-  { runtimeDir, host, port, out }: ApplicationCommand,
-  id: string,
-  asJson: boolean,
-): Promise<number> {
-  const operator = await OperatorClient.open(runtimeDir, { host, port });
+export async function showTask({ out, ...at }: ApplicationCommand, id: string, asJson: boolean): Promise<number> {
+  const operator = await OperatorClient.open(at);
   const given = { params: { task_id: id } };
   const task = await operator.ask('get /api/tasks/{task_id}', given);
   const { attempts } = await operator.ask('get /api/tasks/{task_id}/attempts', given);

@@ -1,5 +1,6 @@
 import type * as z from 'zod';
 import type { ADMIN_TASK_ROUTES, ADMIN_WEBHOOK_ROUTES } from '../admin/admin-definitions.ts';
+import type { KEY_ROUTES } from '../admin/api-key-definitions.ts';
 import type { CHANGE_ROUTES } from '../admin/change-definitions.ts';
 import type { OPERATION_ROUTES } from '../admin/operation-definitions.ts';
 import type { TRACE_ROUTES } from '../admin/trace-definitions.ts';
@@ -13,6 +14,7 @@ type Definition =
   | ValueOf<typeof OPERATION_ROUTES>
   | ValueOf<typeof CHANGE_ROUTES>
   | ValueOf<typeof TRACE_ROUTES>
+  | ValueOf<typeof KEY_ROUTES>
   | ValueOf<typeof ADMIN_TASK_ROUTES>
   | ValueOf<typeof ADMIN_WEBHOOK_ROUTES>
   | ValueOf<typeof OWNER_ROUTES>
@@ -24,9 +26,9 @@ type Named = { readonly [Route in Definition as NameOf<Route>]: Route };
 export type OperatorRoute = keyof Named;
 
 /** The value of an answer, or of one event of it. */
-export type OperatorAnswer<Name extends OperatorRoute> = Named[Name]['answers'] extends {
-  readonly 200: { readonly schema: infer Schema extends z.ZodType };
-}
+export type OperatorAnswer<Name extends OperatorRoute> = Named[Name]['answers'] extends
+  | { readonly 200: { readonly schema: infer Schema extends z.ZodType } }
+  | { readonly 201: { readonly schema: infer Schema extends z.ZodType } }
   ? z.output<Schema>
   : never;
 

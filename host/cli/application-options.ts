@@ -1,0 +1,73 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { fail } from '../base/core/errors.ts';
+import type { LocalApplication } from '../apis/control/index.ts';
+import type { ApplicationCommand } from './commands/application.ts';
+import { addConfigOptions, configOf } from './config-options.ts';
+
+type Options = Readonly<Record<string, unknown>>;
+
+/** Adds the options that select an application of this user. */
+export function addLocalOptions(command: Command): Command {
+  return addConfigOptions(command, 'common')
+    .option('--port <number>', 'port of the application, if several run', portOf)
+    .option('--listen <address>', 'socket of the application, if several run');
+}
+
+/** Adds the options that select an application, also on another machine. */
+export function addApplicationOptions(command: Command): Command {
+  return addLocalOptions(command)
+    .option('--url <address>', 'address of an application on another machine (AANA_URL)')
+    .option(
+      '--api-key <key>',
+      'API key of an admin of that application; other users of this machine can see it here, but not in AANA_API_KEY',
+    );
+}
+
+/** Returns the selected application. Here `--port` and `--listen` select an application; they do not set an address. */
+export function localApplicationOf({ port, listen, ...options }: Options): LocalApplication {
+  return {
+    runtimeDir: configOf(options).runtime_dir,
+    host: listen as string | undefined,
+    port: port as number | undefined,
+  };
+}
+
+/** Returns the selected application, with the output of its command. `--port` and `--listen` go before `AANA_URL`. */
+export function applicationOf({ url: given, apiKey: givenKey, ...options }: Options): ApplicationCommand {
+  const isLocal = options['port'] !== undefined || options['listen'] !== undefined;
+  const { AANA_URL: usual, AANA_API_KEY: usualKey } = process.env;
+  if (given !== undefined && isLocal)
+    throw fail('InvalidInput', 'give --url, or --port and --listen for an application of this machine');
+  const url = (given as string | undefined) ?? (isLocal ? undefined : usual);
+  if (url === undefined || url === '') {
+    if (givenKey !== undefined) throw fail('InvalidInput', '--api-key needs --url');
+    return { ...localApplicationOf(options), out: process.stdout };
+  }
+  return {
+    url: checkedUrl(url),
+    apiKey: checkedKey((givenKey as string | undefined) ?? usualKey),
+    out: process.stdout,
+  };
+}
+
+/** Returns the address of a server. An error does not repeat it, because it may have credentials. */
+function checkedUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw fail('InvalidInput', 'the address of an application begins with http:// or https://');
+  if (`${url.username}${url.password}${url.search}${url.hash}` !== '')
+    throw fail('InvalidInput', 'the address of an application has no user, password, query or fragment');
+  return url.href.replace(/\/+$/, '');
+}
+
+function checkedKey(text: string | undefined): string | undefined {
+  if (text === undefined || text === '') return undefined;
+  if (!/^[\x21-\x7e]+$/.test(text)) throw fail('InvalidInput', 'the API key has characters that no key has');
+  return text;
+}
+
+/** Parses a port that selects an application. */
+function portOf(text: string): number {
+  if (!/^[1-9]\d{0,4}$/.test(text)) throw new InvalidArgumentError('Expected a number from 1 to 65535.');
+  return Number(text);
+}
