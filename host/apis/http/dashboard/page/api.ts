@@ -1,16 +1,9 @@
-import type * as z from 'zod';
-import type { ADMIN_TASK_ROUTES, AnyAttempt, AnyTask, AnyWebhook } from '../../routes/admin/admin-definitions.ts';
-import type { CHANGE_ROUTES } from '../../routes/admin/change-definitions.ts';
-import type { KEY_ROUTES } from '../../routes/admin/api-key-definitions.ts';
+import type { AnyAttempt, AnyTask, AnyWebhook } from '../../routes/admin/admin-definitions.ts';
 import type { ModelReport, PullEvent } from '../../routes/admin/model-definitions.ts';
-import type { ApplicationState, OPERATION_ROUTES } from '../../routes/admin/operation-definitions.ts';
-import type { TRACE_ROUTES } from '../../routes/admin/trace-definitions.ts';
+import type { ApplicationState } from '../../routes/admin/operation-definitions.ts';
+import type { OperatorAnswer, OperatorRoute } from '../../routes/owner/operator-api.ts';
 import type { Delivery } from '../../routes/webhooks/webhook-definitions.ts';
 import { eventsOf, type SentEvent, sentEventsOf } from './events.ts';
-
-type Body<Route extends { readonly answers: { readonly 200: { readonly schema: z.ZodType } } }> = z.output<
-  Route['answers'][200]['schema']
->;
 
 export type { AnyAttempt, AnyTask, AnyWebhook, ApplicationState, Delivery, PullEvent };
 export type Model = ModelReport;
@@ -18,18 +11,16 @@ export type DeploymentState = ApplicationState['application']['deployments'][num
 export type PluginState = ApplicationState['plugins'][number];
 export type Alert = ApplicationState['alerts'][number];
 export type LoadSample = NonNullable<ApplicationState['load']>;
-export type EndpointState = Body<typeof OPERATION_ROUTES.endpoints>['endpoints'][number];
+export type EndpointState = OperatorAnswer<'get /api/endpoints'>['endpoints'][number];
 export type RouteWork = NonNullable<EndpointState['work']>;
-export type LogRecord = Body<typeof OPERATION_ROUTES.logs>['records'][number];
-export type LogLevels = Body<typeof OPERATION_ROUTES.logLevels>;
-export type ApiKey = Body<typeof KEY_ROUTES.list>['keys'][number];
-export type TaskCounts = Body<typeof ADMIN_TASK_ROUTES.count>;
-export type Trace = Body<typeof TRACE_ROUTES.get>['traces'][number];
-type Traces = Body<typeof TRACE_ROUTES.list>['traces'];
-export type ChangePlan = Body<typeof CHANGE_ROUTES.plan>;
-export type ApplyEvent = Body<typeof CHANGE_ROUTES.apply>;
-export type ConfigValue = Body<typeof OPERATION_ROUTES.configuration>['values'][number];
-type Reloaded = Body<typeof OPERATION_ROUTES.reloadPlugins>['plugins'];
+export type LogRecord = OperatorAnswer<'get /api/logs'>['records'][number];
+export type LogLevels = OperatorAnswer<'get /api/logs/levels'>;
+export type ApiKey = OperatorAnswer<'get /api/keys'>['keys'][number];
+export type TaskCounts = OperatorAnswer<'get /api/tasks/count'>;
+export type Trace = OperatorAnswer<'get /api/traces/{trace_id}'>['traces'][number];
+export type ChangePlan = OperatorAnswer<'post /api/configuration/plan'>;
+export type ApplyEvent = OperatorAnswer<'post /api/configuration/apply'>;
+export type ConfigValue = OperatorAnswer<'get /api/configuration'>['values'][number];
 
 /** An answer of the server that is not a success. Its message is the server's. */
 export class RequestError extends Error {
@@ -80,6 +71,13 @@ export interface DeliveryFilter {
   readonly per_page: number;
 }
 
+/** What a request has besides its route. */
+interface Given {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: object;
+  readonly body?: object;
+}
+
 /** The requests of the page. Each throws {@link RequestError}. */
 export class Api {
   readonly #token: string;
@@ -88,180 +86,183 @@ export class Api {
     this.#token = token;
   }
 
-  load(): Promise<{ samples: readonly LoadSample[] }> {
-    return this.#send('GET', '/api/application/load');
+  load() {
+    return this.#send('get /api/application/load');
   }
 
-  configuration(): Promise<{ values: readonly ConfigValue[] }> {
-    return this.#send('GET', '/api/configuration');
+  configuration() {
+    return this.#send('get /api/configuration');
   }
 
-  planConfiguration(configuration: object): Promise<ChangePlan> {
-    return this.#send('POST', '/api/configuration/plan', configuration);
+  planConfiguration(configuration: object) {
+    return this.#send('post /api/configuration/plan', { body: configuration });
   }
 
   /** Resolves when the application has ended the change. The last event says how. */
   async applyConfiguration(configuration: object, planId: string, tell: (event: ApplyEvent) => void): Promise<void> {
-    const path = `/api/configuration/apply${queryOf({ plan_id: planId })}`;
-    for await (const event of eventsOf<ApplyEvent>(await this.#fetch('POST', path, configuration))) tell(event);
+    const given = { query: { plan_id: planId }, body: configuration };
+    for await (const event of eventsOf<ApplyEvent>(await this.#fetch('post /api/configuration/apply', given)))
+      tell(event);
   }
 
-  planRollback(): Promise<ChangePlan> {
-    return this.#send('GET', '/api/configuration/rollback');
+  planRollback() {
+    return this.#send('get /api/configuration/rollback');
   }
 
   /** Like {@link applyConfiguration}, with the configuration before. */
   async rollBack(planId: string, tell: (event: ApplyEvent) => void): Promise<void> {
-    const path = `/api/configuration/rollback${queryOf({ plan_id: planId })}`;
-    for await (const event of eventsOf<ApplyEvent>(await this.#fetch('POST', path))) tell(event);
+    const given = { query: { plan_id: planId } };
+    for await (const event of eventsOf<ApplyEvent>(await this.#fetch('post /api/configuration/rollback', given)))
+      tell(event);
   }
 
-  endpoints(): Promise<Body<typeof OPERATION_ROUTES.endpoints>> {
-    return this.#send('GET', '/api/endpoints');
+  endpoints() {
+    return this.#send('get /api/endpoints');
   }
 
-  logs(query: LogFilter): Promise<{ records: LogRecord[] }> {
-    return this.#send('GET', `/api/logs${queryOf(query)}`);
+  logs(query: LogFilter) {
+    return this.#send('get /api/logs', { query });
   }
 
-  logLevels(): Promise<LogLevels> {
-    return this.#send('GET', '/api/logs/levels');
+  logLevels() {
+    return this.#send('get /api/logs/levels');
   }
 
   /** Changes levels until the next start. Null lets an area follow the common level. */
-  setLogLevels(change: {
-    readonly level?: string;
-    readonly levels?: Readonly<Record<string, string | null>>;
-  }): Promise<LogLevels> {
-    return this.#send('PUT', '/api/logs/levels', change);
+  setLogLevels(change: { readonly level?: string; readonly levels?: Readonly<Record<string, string | null>> }) {
+    return this.#send('put /api/logs/levels', { body: change });
   }
 
-  scale(deployment: string, replicas: number): Promise<unknown> {
-    return this.#send('PUT', `/api/deployments/${encodeURIComponent(deployment)}/replicas`, { replicas });
+  scale(deployment: string, replicas: number) {
+    return this.#send('put /api/deployments/{deployment}/replicas', { params: { deployment }, body: { replicas } });
   }
 
-  loadDeployment(deployment: string): Promise<unknown> {
-    return this.#send('POST', `/api/deployments/${encodeURIComponent(deployment)}/load`);
+  loadDeployment(deployment: string) {
+    return this.#send('post /api/deployments/{deployment}/load', { params: { deployment } });
   }
 
-  unloadDeployment(deployment: string): Promise<unknown> {
-    return this.#send('POST', `/api/deployments/${encodeURIComponent(deployment)}/unload`);
+  unloadDeployment(deployment: string) {
+    return this.#send('post /api/deployments/{deployment}/unload', { params: { deployment } });
   }
 
-  reloadPlugins(name?: string): Promise<{ plugins: Reloaded }> {
-    return this.#send('POST', `/api/plugins/reload${queryOf({ name })}`);
+  reloadPlugins(name?: string) {
+    return this.#send('post /api/plugins/reload', { query: { name } });
   }
 
-  models(query: { readonly all: boolean }): Promise<{ models: readonly Model[] }> {
-    return this.#send('GET', `/api/models${queryOf(query)}`);
+  models(query: { readonly all: boolean }) {
+    return this.#send('get /api/models', { query });
   }
 
   /** Resolves when the pull has ended. Throws the reason of a pull that failed. */
   async pullModel(id: string, tell: (event: PullEvent) => void): Promise<void> {
-    const response = await this.#fetch('POST', `/api/models/${encodeURIComponent(id)}/pull`);
+    const response = await this.#fetch('post /api/models/{model_id}/pull', { params: { model_id: id } });
     for await (const event of eventsOf<PullEvent>(response)) {
       if (event.state === 'failed') throw new Error(event.text);
       tell(event);
     }
   }
 
-  cancelPull(id: string): Promise<unknown> {
-    return this.#send('DELETE', `/api/models/${encodeURIComponent(id)}/pull`);
+  cancelPull(id: string) {
+    return this.#send('delete /api/models/{model_id}/pull', { params: { model_id: id } });
   }
 
-  deleteModel(id: string, force: boolean): Promise<unknown> {
-    return this.#send('DELETE', `/api/models/${encodeURIComponent(id)}${queryOf({ force })}`);
+  deleteModel(id: string, force: boolean) {
+    return this.#send('delete /api/models/{model_id}', { params: { model_id: id }, query: { force } });
   }
 
-  tasks(filter: TaskFilter): Promise<{ tasks: AnyTask[] }> {
-    return this.#send('GET', `/api/tasks${queryOf(filter)}`);
+  tasks(filter: TaskFilter) {
+    return this.#send('get /api/tasks', { query: filter });
   }
 
-  countTasks(): Promise<TaskCounts> {
-    return this.#send('GET', '/api/tasks/count');
+  countTasks() {
+    return this.#send('get /api/tasks/count');
   }
 
-  task(id: string): Promise<AnyTask> {
-    return this.#send('GET', `/api/tasks/${encodeURIComponent(id)}`);
+  task(id: string) {
+    return this.#send('get /api/tasks/{task_id}', { params: { task_id: id } });
   }
 
-  attempts(id: string): Promise<{ attempts: readonly AnyAttempt[] }> {
-    return this.#send('GET', `/api/tasks/${encodeURIComponent(id)}/attempts`);
+  attempts(id: string) {
+    return this.#send('get /api/tasks/{task_id}/attempts', { params: { task_id: id } });
   }
 
   /** Yields the events of a task after the one with this id, until the task has ended. */
   async *taskEvents(id: string, after: string, signal: AbortSignal): AsyncGenerator<SentEvent> {
-    const path = `/api/tasks/${encodeURIComponent(id)}/events${queryOf({ last_event_id: after })}`;
-    yield* sentEventsOf(await this.#fetch('GET', path, undefined, signal));
+    const given = { params: { task_id: id }, query: { last_event_id: after } };
+    yield* sentEventsOf(await this.#fetch('get /api/tasks/{task_id}/events', given, signal));
   }
 
-  cancelTask(id: string): Promise<unknown> {
-    return this.#send('POST', `/api/tasks/${id}/cancel`);
+  cancelTask(id: string) {
+    return this.#send('post /api/tasks/{task_id}/cancel', { params: { task_id: id } });
   }
 
-  retryTask(id: string): Promise<unknown> {
-    return this.#send('POST', `/api/tasks/${id}/retry`);
+  retryTask(id: string) {
+    return this.#send('post /api/tasks/{task_id}/retry', { params: { task_id: id } });
   }
 
-  deleteTask(id: string): Promise<unknown> {
-    return this.#send('DELETE', `/api/tasks/${id}`);
+  deleteTask(id: string) {
+    return this.#send('delete /api/tasks/{task_id}', { params: { task_id: id } });
   }
 
-  traces(): Promise<{ traces: Traces }> {
-    return this.#send('GET', '/api/traces');
+  traces() {
+    return this.#send('get /api/traces');
   }
 
-  trace(id: string): Promise<{ traces: readonly Trace[] }> {
-    return this.#send('GET', `/api/traces/${encodeURIComponent(id)}`);
+  trace(id: string) {
+    return this.#send('get /api/traces/{trace_id}', { params: { trace_id: id } });
   }
 
-  webhooks(): Promise<{ webhooks: AnyWebhook[] }> {
-    return this.#send('GET', '/api/webhooks');
+  webhooks() {
+    return this.#send('get /api/webhooks');
   }
 
-  webhook(id: string): Promise<AnyWebhook> {
-    return this.#send('GET', `/api/webhooks/${encodeURIComponent(id)}`);
+  webhook(id: string) {
+    return this.#send('get /api/webhooks/{webhook_id}', { params: { webhook_id: id } });
   }
 
-  deliveries(id: string, filter: DeliveryFilter): Promise<{ deliveries: readonly Delivery[] }> {
-    return this.#send('GET', `/api/webhooks/${encodeURIComponent(id)}/deliveries${queryOf(filter)}`);
+  deliveries(id: string, filter: DeliveryFilter) {
+    return this.#send('get /api/webhooks/{webhook_id}/deliveries', { params: { webhook_id: id }, query: filter });
   }
 
-  replay(id: string, deliveryId: string): Promise<unknown> {
-    return this.#send('POST', `/api/webhooks/${id}/deliveries/${deliveryId}/replay`);
+  replay(id: string, deliveryId: string) {
+    return this.#send('post /api/webhooks/{webhook_id}/deliveries/{delivery_id}/replay', {
+      params: { webhook_id: id, delivery_id: deliveryId },
+    });
   }
 
-  enableWebhook(id: string): Promise<unknown> {
-    return this.#send('POST', `/api/webhooks/${id}/enable`);
+  enableWebhook(id: string) {
+    return this.#send('post /api/webhooks/{webhook_id}/enable', { params: { webhook_id: id } });
   }
 
-  deleteWebhook(id: string): Promise<unknown> {
-    return this.#send('DELETE', `/api/webhooks/${id}`);
+  deleteWebhook(id: string) {
+    return this.#send('delete /api/webhooks/{webhook_id}', { params: { webhook_id: id } });
   }
 
-  keys(): Promise<{ keys: ApiKey[] }> {
-    return this.#send('GET', '/api/keys');
+  keys() {
+    return this.#send('get /api/keys');
   }
 
-  createKey(key: KeyRights & { readonly user_id: string; readonly key_id?: string }): Promise<{ api_key: string }> {
-    return this.#send('POST', '/api/keys', key);
+  createKey(key: KeyRights & { readonly user_id: string; readonly key_id?: string }) {
+    return this.#send('post /api/keys', { body: key });
   }
 
-  changeKey(id: string, changes: KeyRights): Promise<ApiKey> {
-    return this.#send('PUT', `/api/keys/${encodeURIComponent(id)}`, changes);
+  changeKey(id: string, changes: KeyRights) {
+    return this.#send('put /api/keys/{key_id}', { params: { key_id: id }, body: changes });
   }
 
-  revokeKey(id: string): Promise<unknown> {
-    return this.#send('DELETE', `/api/keys/${encodeURIComponent(id)}`);
+  revokeKey(id: string) {
+    return this.#send('delete /api/keys/{key_id}', { params: { key_id: id } });
   }
 
-  async #send<T>(method: string, path: string, body?: object): Promise<T> {
-    return (await (await this.#fetch(method, path, body)).json()) as T;
+  async #send<Route extends OperatorRoute>(route: Route, given: Given = {}): Promise<OperatorAnswer<Route>> {
+    return (await (await this.#fetch(route, given)).json()) as OperatorAnswer<Route>;
   }
 
-  async #fetch(method: string, path: string, body?: object, signal?: AbortSignal): Promise<Response> {
-    const response = await fetch(path, {
-      method,
+  async #fetch(route: OperatorRoute, { params = {}, query = {}, body }: Given, signal?: AbortSignal) {
+    const [method = '', template = ''] = route.split(' ');
+    const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+    const response = await fetch(`${path}${queryOf(query)}`, {
+      method: method.toUpperCase(),
       ...(signal && { signal }),
       headers: { ...authorization(this.#token), ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),

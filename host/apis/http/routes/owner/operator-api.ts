@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import type { ADMIN_TASK_ROUTES, ADMIN_WEBHOOK_ROUTES } from '../admin/admin-definitions.ts';
 import type { KEY_ROUTES } from '../admin/api-key-definitions.ts';
 import type { CHANGE_ROUTES } from '../admin/change-definitions.ts';
+import type { MODEL_ROUTES } from '../admin/model-definitions.ts';
 import type { OPERATION_ROUTES } from '../admin/operation-definitions.ts';
 import type { TRACE_ROUTES } from '../admin/trace-definitions.ts';
 import type { RouteDefinition } from '../../../openapi/route-definition.ts';
@@ -15,6 +16,7 @@ type Definition =
   | ValueOf<typeof CHANGE_ROUTES>
   | ValueOf<typeof TRACE_ROUTES>
   | ValueOf<typeof KEY_ROUTES>
+  | ValueOf<typeof MODEL_ROUTES>
   | ValueOf<typeof ADMIN_TASK_ROUTES>
   | ValueOf<typeof ADMIN_WEBHOOK_ROUTES>
   | ValueOf<typeof OWNER_ROUTES>
