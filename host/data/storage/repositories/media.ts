@@ -3,7 +3,7 @@ import { newId } from '../../../base/core/ids.ts';
 import type { Connection, Statement } from '../database.ts';
 import { checkText, notFound } from '../errors.ts';
 import { Repository } from '../statements.ts';
-import { checkId, MediaOwner, rowBytes, sql } from './media-owner.ts';
+import { checkId, type MediaOwner, rowBytes, sql } from './media-owner.ts';
 
 export interface VideoRecord {
   readonly path: string | null;
