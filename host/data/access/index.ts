@@ -15,6 +15,7 @@ export { KeyLookUps } from './key-look-ups.ts';
 export { API_KEY_PREFIX } from './key-text.ts';
 export { RateLimitHandler } from './rate-limit-handler.ts';
 export { MonthlyTokens } from './monthly-tokens.ts';
-export { networkOf, RateLimits, type RateSharer } from './rate-limits.ts';
+export { clientNetwork } from './client-network.ts';
+export { RateLimits, type RateSharer } from './rate-limits.ts';
 export { type LimitedCaller, UserLimits } from './user-limits.ts';
 export { allowedDeployments, allowsPath, allowsResult, scopeOfPath } from './scopes.ts';

@@ -1,6 +1,6 @@
 import { tooManyRequests } from './errors.ts';
 import { type RateLimit, RateLimiter } from './rate-limiter.ts';
-import { networkOf } from './rate-limits.ts';
+import { clientNetwork } from './client-network.ts';
 
 /**
  * Limits the look-ups of unknown keys by address, because each costs the database a query and anybody can invent keys.
@@ -21,7 +21,7 @@ export class KeyLookUps {
    */
   async run<T>(address: string | undefined, lookUp: () => Promise<T | undefined>): Promise<T | undefined> {
     if (this.#limit === null || address === undefined) return lookUp();
-    const check = { key: networkOf(address), limit: this.#limit };
+    const check = { key: clientNetwork(address), limit: this.#limit };
     const [verdict] = this.#limiter.take([check]);
     if (verdict?.isAllowed === false)
       throw tooManyRequests(this.#limit, verdict.retryAfterS, { what: 'unknown API key' });

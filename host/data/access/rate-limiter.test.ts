@@ -2,7 +2,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { RateLimitHandler } from './rate-limit-handler.ts';
 import { RateLimiter } from './rate-limiter.ts';
-import { networkOf, RateLimits } from './rate-limits.ts';
+import { clientNetwork } from './client-network.ts';
+import { RateLimits } from './rate-limits.ts';
 
 const Rates = suite('rate limits');
 let time = 0;
@@ -120,7 +121,7 @@ Rates('count the addresses of one IPv6 network together', () => {
     'fe80::1%eth0': 'fe80:0:0:0::/64',
     '': '',
   };
-  for (const [address, network] of Object.entries(cases)) assert.is(networkOf(address), network);
+  for (const [address, network] of Object.entries(cases)) assert.is(clientNetwork(address), network);
 });
 
 Rates('of a handler count all callers in any interval, without deferred requests', () => {

@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js';
+import { clientNetwork } from './client-network.ts';
 import { type RateCheck, type RateLimit, RateLimiter, type RateVerdict } from './rate-limiter.ts';
 import { matchesPath } from './scopes.ts';
 
@@ -66,7 +66,9 @@ export class RateLimits {
    */
   takeDocumentation(address: string): RateVerdict | undefined {
     const { documentation: limit } = this.#config;
-    return limit ? this.#limiter.take([{ key: `documentation address ${networkOf(address)}`, limit }])[0] : undefined;
+    return limit
+      ? this.#limiter.take([{ key: `documentation address ${clientNetwork(address)}`, limit }])[0]
+      : undefined;
   }
 
   /**
@@ -92,7 +94,7 @@ export class RateLimits {
   }
 
   #take({ userId, keyId, address }: RateSharer, limits: readonly NamedLimit[]): NamedVerdict[] {
-    const sharer = userId === null ? `address ${networkOf(address)}` : `user ${userId}`;
+    const sharer = userId === null ? `address ${clientNetwork(address)}` : `user ${userId}`;
     const policies: string[] = [];
     const checks: RateCheck[] = [];
     for (const [policy, limit] of limits) {
@@ -112,18 +114,4 @@ function plain(path: string): string {
   let end = path.length;
   while (end > 1 && path[end - 1] === '/') end -= 1;
   return path.slice(0, end).toLowerCase();
-}
-
-/**
- * Returns the network that counts as one caller: an IPv4 address, or an IPv6 network of 64 bits, because all its
- * addresses belong to one customer.
- */
-export function networkOf(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address); // an IPv4 address inside IPv6 becomes the IPv4 address
-  if (parsed instanceof ipaddr.IPv4) return parsed.toString();
-  return `${(parsed as ipaddr.IPv6).parts
-    .slice(0, 4)
-    .map((group) => group.toString(16))
-    .join(':')}::/64`;
 }

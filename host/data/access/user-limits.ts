@@ -33,7 +33,7 @@ export interface LimitedCaller {
   readonly userId: string | null;
   /** Null without a key, and for tasks. */
   readonly keyId: string | null;
-  /** The network that the request came from, as `networkOf` names it. Undefined for work without a connection. */
+  /** The network that the request came from, as `clientNetwork` names it. Undefined for work without a connection. */
   readonly client: string | undefined;
 }
 

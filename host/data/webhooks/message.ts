@@ -1,13 +1,6 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { type ClaimedDelivery, isAlertEvent } from '../storage/index.ts';
-
-const PREFIX = 'whsec_';
-const SECRET_BYTES = 32;
-
-/** Returns a new secret in the form of Standard Webhooks: the key in base64 after `whsec_`. */
-export function newSecret(): string {
-  return `${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`;
-}
+import { signingKey } from './secrets.ts';
 
 /**
  * Returns the body of a delivery in the format of the Python SDK. It is the same for every attempt. The payload of an
@@ -67,7 +60,10 @@ export function messageHeaders({
   traceparent,
 }: SignedMessage): [name: string, value: string][] {
   const timestamp = String(Math.floor(sentAt / 1000));
-  const signature = createHmac('sha256', keyOf(secret)).update(`${id}.${timestamp}.`).update(body).digest('base64');
+  const signature = createHmac('sha256', signingKey(secret))
+    .update(`${id}.${timestamp}.`)
+    .update(body)
+    .digest('base64');
   return [
     ['content-type', 'application/json'],
     ['webhook-id', id],
@@ -76,20 +72,4 @@ export function messageHeaders({
     ['x-signature', createHmac('sha256', secret).update(body).digest('hex')],
     ...(traceparent === undefined ? [] : [['traceparent', traceparent] satisfies [string, string]]),
   ];
-}
-
-/** Returns the key of Standard Webhooks: the bytes of the base64 after `whsec_`, or of the text itself. */
-function keyOf(secret: string): Buffer {
-  return secret.startsWith(PREFIX) ? Buffer.from(secret.slice(PREFIX.length), 'base64') : Buffer.from(secret);
-}
-
-/**
- * Returns whether a secret is valid. After the prefix of Standard Webhooks it must have the base64 of at least 16
- * bytes.
- */
-export function isSecret(secret: string): boolean {
-  return (
-    !secret.startsWith(PREFIX) ||
-    (/^[A-Za-z0-9+/]+={0,2}$/.test(secret.slice(PREFIX.length)) && keyOf(secret).length >= 16)
-  );
 }

@@ -9,7 +9,7 @@ import {
   type WebhookChange,
   type WebhookRecord,
 } from '../storage/index.ts';
-import { isSecret, newSecret } from './message.ts';
+import { isSecret, newSecret } from './secrets.ts';
 
 export interface UserWebhooksOptions {
   readonly storage: Storage;

@@ -1,4 +1,4 @@
-import { type LimitedCaller, networkOf, type UserLimits } from '../../../data/access/index.ts';
+import { type LimitedCaller, clientNetwork, type UserLimits } from '../../../data/access/index.ts';
 import { meterOf } from '../request/request-meter.ts';
 import { type ForeignApis, setLimitHeaders } from '../response/foreign-api.ts';
 import { callerOf } from './caller.ts';
@@ -14,7 +14,7 @@ export function userLimitGuard(limits: UserLimits, apis: ForeignApis): Guard {
   return async (ctx, next) => {
     if (!limits.isAny || isOpenPath(ctx.path) || isDocumentationPath(ctx.path) || isPreflight(ctx)) return next();
     const { userId, keyId } = callerOf(ctx);
-    const caller: LimitedCaller = { userId, keyId, client: networkOf(ctx.ip) };
+    const caller: LimitedCaller = { userId, keyId, client: clientNetwork(ctx.ip) };
     if (!READING.has(ctx.method)) ctx.res.once('close', limits.begin(caller));
     const allowance = await limits.of(caller);
     meterOf(ctx)?.limit(allowance);

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { networkOf } from '../../../data/access/index.ts';
+import { clientNetwork } from '../../../data/access/index.ts';
 import type { Caller, RequestContext } from '../../../base/core/request-context.ts';
 import { callerOf } from '../guards/caller.ts';
 import { meterOf } from './request-meter.ts';
@@ -10,7 +10,7 @@ export function workContextOf(ctx: Context): RequestContext & Caller & { readonl
   return {
     requestId: String(ctx.state['requestId']),
     userId,
-    client: networkOf(ctx.ip),
+    client: clientNetwork(ctx.ip),
     traceparent,
     meter: meterOf(ctx),
   };

@@ -1,5 +1,5 @@
 import type { Context } from 'koa';
-import { networkOf } from '../../../data/access/index.ts';
+import { clientNetwork } from '../../../data/access/index.ts';
 import { delay } from '../../../base/core/abort.ts';
 import { type AanaError, errorLogFields, fail, loggedStack, toErrorRecord } from '../../../base/core/errors.ts';
 import { tenantOf, traceFields } from '../../../base/core/request-context.ts';
@@ -51,7 +51,7 @@ export class Sockets {
     if (this.#closing) throw shuttingDown();
     const run = route.accept(ctx);
     const { userId } = callerOf(ctx);
-    const leave = this.#counted.take(tenantOf({ userId, client: networkOf(ctx.ip) }));
+    const leave = this.#counted.take(tenantOf({ userId, client: clientNetwork(ctx.ip) }));
     let socket: OpenSocket;
     try {
       socket = this.#accept(ctx, route);

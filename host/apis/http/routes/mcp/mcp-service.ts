@@ -1,6 +1,6 @@
 import type { McpHttpHandler } from '@modelcontextprotocol/server';
 import type { Context } from 'koa';
-import { networkOf } from '../../../../data/access/index.ts';
+import { clientNetwork } from '../../../../data/access/index.ts';
 import { tenantOf } from '../../../../base/core/request-context.ts';
 import { cancelledError, fail } from '../../../../base/core/errors.ts';
 import { newId } from '../../../../base/core/ids.ts';
@@ -79,7 +79,7 @@ export class McpService {
   /** Returns the caller of a subscription. Throws `TooManySubscriptions` if it has as many as it may have. */
   #placeOf(ctx: Context): string {
     const { userId } = callerOf(ctx);
-    const caller = tenantOf({ userId, client: networkOf(ctx.ip) });
+    const caller = tenantOf({ userId, client: clientNetwork(ctx.ip) });
     const open = [...this.#subscriptions.values()].filter((one) => one === caller).length;
     if (open >= MOST_SUBSCRIPTIONS)
       throw fail(
