@@ -15,7 +15,7 @@ import type { HttpAppOptions } from './options.ts';
 import { requestRecorder } from './request/request-telemetry.ts';
 import { McpService } from './routes/mcp/mcp-service.ts';
 import { serveEndpoint } from './routes/serve-endpoint.ts';
-import { enter, serveRouter } from './routes/serve-router.ts';
+import { enter, serveRouter } from './routes/application-router.ts';
 import { ownerGuard, ownerRouter } from './routes/owner/owner-routes.ts';
 import type { HostRouter } from './routes/serve-route.ts';
 import { systemRoutes } from './routes/system-routes.ts';

@@ -13,7 +13,7 @@ import {
   MessageBatchRequest,
   MessageBatchResult,
   requireEnd,
-} from './message-batch.ts';
+} from './message-batch-fields.ts';
 import { page } from '../pages.ts';
 import { MESSAGE_BATCHES, MESSAGES_PATH } from './message-batches.ts';
 import { messageLines, unansweredResults } from './message-lines.ts';

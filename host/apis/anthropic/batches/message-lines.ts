@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { jsonLines, readLine } from '../../openai/index.ts';
-import type { MessageBatchRequest } from './message-batch.ts';
+import type { MessageBatchRequest } from './message-batch-fields.ts';
 import { CHECKED, MESSAGE_BATCHES, MESSAGES_PATH } from './message-batches.ts';
 
 /** Yields the requests of a batch as the lines of an input. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { Connection } from './connection.ts';
+import { Connection } from './pending-answers.ts';
 import type { Contain } from './containing.ts';
 import { holdBody } from './continue.ts';
 import { type Refusal, REFUSALS } from './refusals.ts';

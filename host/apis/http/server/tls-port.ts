@@ -1,7 +1,7 @@
 import type { Server as HttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { endWith } from './connection.ts';
+import { endWith } from './pending-answers.ts';
 import type { Contain } from './containing.ts';
 import { REFUSALS } from './refusals.ts';
 

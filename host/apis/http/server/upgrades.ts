@@ -1,6 +1,6 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { hangUp } from './connection.ts';
+import { hangUp } from './pending-answers.ts';
 
 /** Takes the connection of a request for another protocol: answers the request with `res`, or begins the protocol. */
 export type UpgradeListener = (req: IncomingMessage, res: ServerResponse) => unknown;

@@ -1,9 +1,9 @@
 import type { ModelDirectory } from '../../../inference/deployments/index.ts';
 import type { SocketRoute } from './socket-route.ts';
-import type { OpenSocketsLimits } from './open-sockets.ts';
+import type { SocketCountLimits } from './socket-counts.ts';
 
 /** The settings `sockets`. */
-export interface SocketLimits extends OpenSocketsLimits {
+export interface SocketLimits extends SocketCountLimits {
   readonly max_message_bytes: number;
   readonly max_buffered_bytes: number;
   readonly ping_interval_s: number;

@@ -13,7 +13,7 @@ import { nothingAt } from '../response/error-body.ts';
 import { shakeHands } from './handshake.ts';
 import { OpenSocket } from './open-socket.ts';
 import type { SocketLimits } from './sockets-options.ts';
-import { OpenSockets } from './open-sockets.ts';
+import { SocketCounts } from './socket-counts.ts';
 import type { RunProtocol, SocketRoute } from './socket-route.ts';
 
 /** The WebSockets of an application. */
@@ -21,7 +21,7 @@ export class Sockets {
   readonly #routes: ReadonlyMap<string, SocketRoute>;
   readonly #limits: SocketLimits;
   readonly #options: HttpAppOptions;
-  readonly #counted: OpenSockets;
+  readonly #counts: SocketCounts;
   readonly #open = new Set<OpenSocket>();
   #closing: Promise<void> | undefined;
 
@@ -29,7 +29,7 @@ export class Sockets {
     this.#routes = new Map(routes.map((route) => [route.definition.path, route]));
     this.#limits = limits;
     this.#options = options;
-    this.#counted = new OpenSockets(limits);
+    this.#counts = new SocketCounts(limits);
   }
 
   /** The definitions of the paths that take WebSockets. */
@@ -51,7 +51,7 @@ export class Sockets {
     if (this.#closing) throw shuttingDown();
     const run = route.accept(ctx);
     const { userId } = callerOf(ctx);
-    const leave = this.#counted.take(tenantOf({ userId, client: clientNetwork(ctx.ip) }));
+    const leave = this.#counts.take(tenantOf({ userId, client: clientNetwork(ctx.ip) }));
     let socket: OpenSocket;
     try {
       socket = this.#accept(ctx, route);

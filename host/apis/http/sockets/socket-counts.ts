@@ -1,17 +1,17 @@
 import { fail } from '../../../base/core/errors.ts';
 
-export interface OpenSocketsLimits {
+export interface SocketCountLimits {
   readonly max_sockets: number;
   readonly max_sockets_per_caller: number;
 }
 
 /** Counts the open sockets of the server and of each caller. */
-export class OpenSockets {
-  readonly #limits: OpenSocketsLimits;
+export class SocketCounts {
+  readonly #limits: SocketCountLimits;
   readonly #byCaller = new Map<string, number>();
   #total = 0;
 
-  constructor(limits: OpenSocketsLimits) {
+  constructor(limits: SocketCountLimits) {
     this.#limits = limits;
   }
 
