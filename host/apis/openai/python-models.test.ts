@@ -12,11 +12,11 @@ import { realtimePcm } from './realtime/fixtures/realtime-client.ts';
 import { SocketClient } from '../http/sockets/fixtures/socket-client.ts';
 import { type AudioApp, startAudioApp } from './fixtures/audio-app.ts';
 import { jsonl, lineOf } from './fixtures/batch-inputs.ts';
-import { type Answers, checkAnswers, openAiEvents, openAiForPython } from './fixtures/python-models.ts';
+import { type Answers, openAiEvents, PythonModels } from './fixtures/python-models.ts';
 
 const Models = suite('answers for OpenAI’s package for Python');
 let at: AudioApp;
-let packages = '';
+let python: PythonModels;
 let speech: Blob;
 
 Models.before(async () => {
@@ -30,9 +30,12 @@ Models.before(async () => {
     },
   });
 });
-Models.after(async () => at?.[Symbol.asyncDispose]());
+Models.after(async () => {
+  await at?.[Symbol.asyncDispose]();
+  await python[Symbol.asyncDispose]();
+});
 
-const check = (...answers: Answers): Promise<void> => checkAnswers(packages, ...answers);
+const check = (...answers: Answers): Promise<void> => python.check(...answers);
 
 const post = async (path: string, body: object): Promise<string> => (await at.post(path, body)).text();
 
@@ -173,10 +176,10 @@ Models('are valid for failures', async () => {
   await check(['shared.ErrorObject', ...errors.map((error) => JSON.stringify(error))]);
 });
 
-const installed = cannotRun === undefined ? await openAiForPython() : undefined;
+const installed = cannotRun === undefined ? await PythonModels.start() : undefined;
 if (installed === undefined) {
   skip('answers for OpenAI’s package for Python', cannotRun ?? 'pip cannot install openai for Python');
 } else {
-  packages = installed;
+  python = installed;
   Models.run();
 }

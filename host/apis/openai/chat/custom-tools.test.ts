@@ -6,7 +6,7 @@ import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
 import { testModel } from '../../../test/helpers/models.ts';
 import { skip } from '../../../test/skip.ts';
 import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../fixtures/openai-app.ts';
-import { checkAnswers, openAiForPython } from '../fixtures/python-models.ts';
+import { PythonModels } from '../fixtures/python-models.ts';
 
 const Tools = suite('custom tools');
 let at: OpenAiApp;
@@ -20,7 +20,10 @@ Tools.before(async () => {
   });
   client = at.client;
 });
-Tools.after(async () => at?.[Symbol.asyncDispose]());
+Tools.after(async () => {
+  await at?.[Symbol.asyncDispose]();
+  await python?.[Symbol.asyncDispose]();
+});
 
 const TIME = String.raw`([01]\d|2[0-3]):[0-5]\d`;
 const ALARM = { name: 'set_alarm', description: 'Sets an alarm at a time' };
@@ -234,15 +237,14 @@ Tools('that cannot be honoured are refused with the name of the parameter', asyn
   }
 });
 
-const packages = cannotRun === undefined ? await openAiForPython() : undefined;
-if (packages !== undefined)
+const python = cannotRun === undefined ? await PythonModels.start() : undefined;
+if (python !== undefined)
   Tools('have the types of OpenAI’s package for Python', async () => {
     const post = async (path: string, body: object): Promise<string> => (await at.post(path, body)).text();
     const events = await post('/v1/responses', { ...FLAT, stream: true });
     const whole = await post('/v1/responses', FLAT);
     const { id } = JSON.parse(whole) as { id: string };
-    await checkAnswers(
-      packages,
+    await python.check(
       [
         'chat.ChatCompletion',
         await post('/v1/chat/completions', { ...ASK, tools: [alarm(REGEX)], tool_choice: FORCED }),

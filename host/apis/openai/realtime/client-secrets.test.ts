@@ -7,7 +7,7 @@ import { failureOf } from '../../../test/helpers/failure.ts';
 import { speechPath } from '../../../test/helpers/media/media.ts';
 import { skip } from '../../../test/skip.ts';
 import { type AudioApp, startAudioApp } from '../fixtures/audio-app.ts';
-import { checkAnswers, openAiForPython } from '../fixtures/python-models.ts';
+import { PythonModels } from '../fixtures/python-models.ts';
 import { refusalOf, SocketClient } from '../../http/sockets/fixtures/socket-client.ts';
 import { realtimePcm } from './fixtures/realtime-client.ts';
 
@@ -24,6 +24,7 @@ Secrets.before(async () => {
 Secrets.after(async () => {
   await open?.[Symbol.asyncDispose]();
   await guarded?.[Symbol.asyncDispose]();
+  await python?.[Symbol.asyncDispose]();
 });
 
 const SESSION = {
@@ -139,14 +140,14 @@ Secrets('are refused with wrong settings, which the error names', async () => {
   }
 });
 
-const packages = cannotRun === undefined ? await openAiForPython() : undefined;
-if (packages !== undefined)
+const python = cannotRun === undefined ? await PythonModels.start() : undefined;
+if (python !== undefined)
   Secrets('are valid for the models of OpenAI’s package for Python', async () => {
     const bodies = [{}, { session: SESSION, expires_after: { anchor: 'created_at', seconds: 60 } }];
     const answers = await Promise.all(
       bodies.map(async (body) => (await open.post('/v1/realtime/client_secrets', body)).text()),
     );
-    await checkAnswers(packages, ['realtime.ClientSecretCreateResponse', ...answers]);
+    await python.check(['realtime.ClientSecretCreateResponse', ...answers]);
   });
 
 if (cannotRun !== undefined) skip('client secrets of realtime sessions', cannotRun);

@@ -14,13 +14,13 @@ import { until } from '../../../test/helpers/server.ts';
 import { skip } from '../../../test/skip.ts';
 import { llamaOptions, type OpenAiApp, registerEndless, startOpenAiApp } from '../fixtures/openai-app.ts';
 import { postForm } from '../fixtures/parameter-samples.ts';
-import { type Answers, checkAnswers, openAiEvents, openAiForPython } from '../fixtures/python-models.ts';
+import { type Answers, openAiEvents, PythonModels } from '../fixtures/python-models.ts';
 
 const Models = suite('responses for OpenAI’s package for Python');
 const store = new ModelStore({ cacheDir: process.env['AANA_CACHE_DIR'] ?? '', log: silentLogger, offline: true });
 const canTranslate = cannotRun === undefined && (await store.resolve('whisper-base:q8_0')) !== undefined;
 let at: OpenAiApp;
-let packages = '';
+let python: PythonModels;
 
 Models.before(async () => {
   const smol = await testModel('smollm2-135m-instruct');
@@ -38,9 +38,12 @@ Models.before(async () => {
     },
   });
 });
-Models.after(async () => at?.[Symbol.asyncDispose]());
+Models.after(async () => {
+  await at?.[Symbol.asyncDispose]();
+  await python[Symbol.asyncDispose]();
+});
 
-const check = (...answers: Answers): Promise<void> => checkAnswers(packages, ...answers);
+const check = (...answers: Answers): Promise<void> => python.check(...answers);
 const post = async (path: string, body: object): Promise<string> => (await at.post(path, body)).text();
 const ask = async (path: string, method = 'GET'): Promise<string> => (await fetch(at.url + path, { method })).text();
 const idOf = (json: string): string => (JSON.parse(json) as { id: string }).id;
@@ -141,7 +144,7 @@ Models('are valid for responses in the background', async () => {
 
 Models('are valid for failed responses', async () => {
   await using short = await startOpenAiApp({
-    config: { limits: { invocation_timeout_s: 6 } },
+    config: { limits: { invocation_timeout_s: 3 } },
     prepare: registerEndless,
   });
   const request = { model: 'endless', input: 'a', max_output_tokens: 100_000_000, overflow: 'shift', stream: true };
@@ -197,10 +200,10 @@ if (canTranslate)
   });
 else skip('translations for OpenAI’s package for Python', cannotRun ?? 'the model whisper-base is not on this machine');
 
-const installed = cannotRun === undefined ? await openAiForPython() : undefined;
+const installed = cannotRun === undefined ? await PythonModels.start() : undefined;
 if (installed === undefined) {
   skip('responses for OpenAI’s package for Python', cannotRun ?? 'pip cannot install openai for Python');
 } else {
-  packages = installed;
+  python = installed;
   Models.run();
 }
