@@ -237,7 +237,7 @@ Batches('expire, and say so for each request without an answer', async () => {
 });
 
 Batches('let other requests of their user go first', async () => {
-  const long = { ...ASK, model: 'endless', max_tokens: 5000 }; // four of them take many seconds
+  const long = { ...ASK, model: 'endless', max_tokens: 1000 }; // four of them take seconds
   const { id } = await create(jsonl(Array.from({ length: 8 }, (_, n) => lineOf(`${n}`, long))));
   await reached(id, ({ status }) => status === 'in_progress');
   await ann.chat.completions.create({

@@ -144,7 +144,7 @@ Models('are valid for responses in the background', async () => {
 
 Models('are valid for failed responses', async () => {
   await using short = await startOpenAiApp({
-    config: { limits: { invocation_timeout_s: 3 } },
+    config: { limits: { invocation_timeout_s: 6 } },
     prepare: registerEndless,
   });
   const request = { model: 'endless', input: 'a', max_output_tokens: 100_000_000, overflow: 'shift', stream: true };
