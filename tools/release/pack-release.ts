@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { create } from 'tar';
 import { packageRoot, packageVersion } from '../../host/base/core/package-root.ts';
 import {
   platformName,
@@ -16,6 +17,9 @@ import { lockedPackages, NOT_INSTALLED } from './locked-packages.ts';
 import { writeSbom } from './sbom.ts';
 
 const run = promisify(execFile);
+
+/** The same in every tarball of npm. */
+const TIME_OF_FILES = new Date('1985-10-26T08:15:00Z');
 
 export interface Release {
   /** Tarball of `aana-host`, which names the prebuilt packages as optional dependencies. */
@@ -47,11 +51,11 @@ export async function packRelease(
       const name = prebuiltPackage(platform);
       const { addonFolder, sqliteFolder } = await buildBinaries(platform, join(work, platform), cacheDir);
       digests[name] = await writePrebuiltPackage(join(work, name), platform, addonFolder, sqliteFolder);
-      prebuilt.push(await pack(join(work, name), into));
+      prebuilt.push((await pack(join(work, name), into)).path);
     }
 
     const plain = await pack(packageRoot, work);
-    await run('tar', ['-xzf', plain, '-C', work]);
+    await run('tar', ['-xzf', plain.path, '-C', work]);
     const manifestPath = join(work, 'package', 'package.json');
     const manifest = JSON.parse(await readFile(manifestPath, 'utf8')) as {
       dependencies: Readonly<Record<string, string>>;
@@ -77,18 +81,23 @@ export async function packRelease(
     await writeFile(manifestPath, `${JSON.stringify(published, null, 2)}\n`);
     const sbom = join(into, `aana-host-${packageVersion()}.cdx.json`);
     await writeSbom(sbom);
-    return { main: await pack(join(work, 'package'), into), prebuilt, sbom };
+    const main = join(into, basename(plain.path));
+    await create(
+      { file: main, cwd: work, gzip: { level: 9 }, portable: true, mtime: TIME_OF_FILES },
+      plain.files.map((path) => `package/${path}`),
+    );
+    return { main, prebuilt, sbom };
   } finally {
     await rm(work, { recursive: true, force: true });
   }
 }
 
-/** Runs `npm pack` in `folder` and returns the path of the tarball in `into`. */
-async function pack(folder: string, into: string): Promise<string> {
+/** Runs `npm pack` in `folder`. Returns the path of the tarball in `into`, and the paths of its files in the package. */
+async function pack(folder: string, into: string): Promise<{ path: string; files: string[] }> {
   const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', into], {
     cwd: folder,
     maxBuffer: 1e8,
   });
-  const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
-  return join(into, filename);
+  const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
+  return { path: join(into, filename), files: files.map(({ path }) => path) };
 }

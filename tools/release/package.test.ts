@@ -319,6 +319,7 @@ Package('has types that strict TypeScript accepts, including its declaration fil
   await writeFile(join(folder, 'plugin.mts'), PLUGIN_CODE);
   const options = [
     '--noEmit',
+    '--singleThreaded',
     '--strict',
     '--module',
     'nodenext',
