@@ -47,7 +47,7 @@ async function untilIdle(pid: number | undefined): Promise<void> {
 
 Lifecycle('a request whose replica is killed is repeated and only takes longer', async () => {
   await using server = await serve();
-  const long = await longSpeech(12);
+  const long = await longSpeech(4);
   const replicas = await replicasOf(server.process.pid);
   assert.is(replicas.length, 2, JSON.stringify(replicas));
   const before = await computed(server.process.pid);
@@ -57,7 +57,7 @@ Lifecycle('a request whose replica is killed is repeated and only takes longer',
   const repeated = await running;
   const answer = (await repeated.json()) as { transcription: { text: string } };
   assert.is(repeated.status, 200, JSON.stringify(answer));
-  assert.ok(answer.transcription.text.split(/country/i).length > 12, answer.transcription.text);
+  assert.ok(answer.transcription.text.split(/country/i).length > 4, answer.transcription.text);
 
   const next = await post(
     `${server.url}/video/transcribe`,
@@ -123,7 +123,7 @@ Lifecycle('SIGINT lets a running request finish', async () => {
   const running = post(
     `${server.url}/video/transcribe`,
     { video: { content: 'video' } },
-    { video: { data: await longSpeech(8) } },
+    { video: { data: await longSpeech(4) } },
   );
   await untilComputed(server.process.pid, before);
   const stopped = server.stop('SIGINT');
