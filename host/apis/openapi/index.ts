@@ -11,6 +11,7 @@ export {
   type RouteTag,
   STORED_FAILURES,
   tagOf,
+  whereOf,
 } from './route-definition.ts';
 export { type AnswerOf, PATH_PARAMETERS } from './values.ts';
 export { schemaExample } from './schema-example.ts';

@@ -26,6 +26,8 @@ export interface RouteAnswer {
   readonly text?: 'text/plain';
 }
 
+type Method = 'get' | 'put' | 'post' | 'delete';
+
 /** A group of routes in the document. */
 export type RouteTag =
   | 'tasks'
@@ -46,9 +48,8 @@ export type RouteTag =
 export interface RouteDefinition {
   /** `operationId` in the document. */
   readonly id: string;
-  readonly method: 'get' | 'put' | 'post' | 'delete';
-  /** Parameters are in braces: `/tasks/{task_id}`. */
-  readonly path: string;
+  /** Its method and path, whose parameters are in braces: `get /tasks/{task_id}`. */
+  readonly at: `${Method} /${string}`;
   /** Other paths of the same route, without parameters. The document leaves them out. */
   readonly alsoAt?: readonly string[];
   readonly summary: string;
@@ -68,9 +69,14 @@ export interface RouteDefinition {
   readonly isDeprecated?: true;
 }
 
+/** Returns the method and the path of a route. */
+export function whereOf({ at }: RouteDefinition): { readonly method: Method; readonly path: string } {
+  const [method, path] = at.split(' ', 2) as [Method, string];
+  return { method, path };
+}
+
 /** Returns the group of a route. */
-export const tagOf = ({ tag, path }: RouteDefinition): RouteTag =>
-  tag ?? (path.startsWith('/v1/') ? 'openai' : 'admin');
+export const tagOf = ({ tag, at }: RouteDefinition): RouteTag => tag ?? (at.includes(' /v1/') ? 'openai' : 'admin');
 
 /** The failures of routes that need the database. */
 export const DATABASE_FAILURES = [500, 503] as const satisfies readonly ErrorStatus[];

@@ -2,16 +2,17 @@ import type { oas31 } from 'openapi3-ts';
 import type * as z from 'zod';
 import { BODY_FAILURES, failuresOf } from './failures.ts';
 import { jsonSchemaOf } from './json-schema-of.ts';
-import { type RouteAnswer, type RouteDefinition, tagOf } from './route-definition.ts';
+import { type RouteAnswer, type RouteDefinition, tagOf, whereOf } from './route-definition.ts';
 import { PATH_PARAMETERS } from './values.ts';
 
 /** Returns the paths of routes with their operations, in the order of the routes. */
 export function pathsOf(routes: readonly RouteDefinition[]): oas31.PathsObject {
   const paths: oas31.PathsObject = {};
   for (const route of routes) {
-    const parameters = pathParameters(route.path);
-    paths[route.path] ??= parameters.length > 0 ? { parameters } : {};
-    paths[route.path]![route.method] = operationOf(route);
+    const { method, path } = whereOf(route);
+    const parameters = pathParameters(path);
+    paths[path] ??= parameters.length > 0 ? { parameters } : {};
+    paths[path][method] = operationOf(route);
   }
   return paths;
 }

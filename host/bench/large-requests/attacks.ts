@@ -1,4 +1,5 @@
 // What is sent: the generated inputs that cost most for each route, event of a socket and line of a batch.
+import { whereOf } from '../../apis/openapi/index.ts';
 import { loadConfig } from '../../base/config/index.ts';
 import { allRoutes } from '../../apis/http/fixtures/all-routes.ts';
 import { requestSchemas } from '../../apis/http/fixtures/request-schemas.ts';
@@ -29,7 +30,7 @@ export function* httpAttacks(): Generator<LargeRequest> {
     const route = routes.get(path);
     if (!route) continue;
     let worst: (LargeRequest & { readonly ms: number })[] = [];
-    const to = `${route.method.toUpperCase()} ${route.path.replaceAll(/\{\w+\}/g, 'none')}`;
+    const to = `${whereOf(route).method.toUpperCase()} ${whereOf(route).path.replaceAll(/\{\w+\}/g, 'none')}`;
     for (const { what, at, input } of schemaAttacks(schema, large, seen, { at: '', around: (value) => value })) {
       const start = performance.now();
       const { issues } = checkedValue(schema, input);

@@ -40,8 +40,7 @@ export function messageBatchRoutes(router: HostRouter, options: OpenAiHttpOption
     router,
     {
       id: 'create_message_batch',
-      method: 'post',
-      path: '/v1/messages/batches',
+      at: 'post /v1/messages/batches',
       summary: 'Answers dialogs in the background, within a day, as in Anthropic’s API',
       tag: 'anthropic',
       body: MessageBatchRequest,
@@ -77,8 +76,7 @@ export function messageBatchRoutes(router: HostRouter, options: OpenAiHttpOption
     router,
     {
       id: 'list_message_batches',
-      method: 'get',
-      path: '/v1/messages/batches',
+      at: 'get /v1/messages/batches',
       summary: 'The batches of messages, the newest first',
       tag: 'anthropic',
       query: MessageBatchesQuery,
@@ -98,8 +96,7 @@ export function messageBatchRoutes(router: HostRouter, options: OpenAiHttpOption
     router,
     {
       id: 'retrieve_message_batch',
-      method: 'get',
-      path: '/v1/messages/batches/{batch_id}',
+      at: 'get /v1/messages/batches/{batch_id}',
       summary: 'A batch of messages',
       tag: 'anthropic',
       answers: answers('The batch.', MessageBatch),
@@ -111,8 +108,7 @@ export function messageBatchRoutes(router: HostRouter, options: OpenAiHttpOption
     router,
     {
       id: 'cancel_message_batch',
-      method: 'post',
-      path: '/v1/messages/batches/{batch_id}/cancel',
+      at: 'post /v1/messages/batches/{batch_id}/cancel',
       summary: 'Ends a batch of messages; requests that have an answer keep it',
       tag: 'anthropic',
       answers: answers('The batch, whose requests end now.', MessageBatch),
@@ -124,8 +120,7 @@ export function messageBatchRoutes(router: HostRouter, options: OpenAiHttpOption
     router,
     {
       id: 'delete_message_batch',
-      method: 'delete',
-      path: '/v1/messages/batches/{batch_id}',
+      at: 'delete /v1/messages/batches/{batch_id}',
       summary: 'Removes a batch of messages that has ended, with its results',
       tag: 'anthropic',
       answers: answers('What is removed.', DeletedMessageBatch),
@@ -144,8 +139,7 @@ export function messageBatchRoutes(router: HostRouter, options: OpenAiHttpOption
     router,
     {
       id: 'message_batch_results',
-      method: 'get',
-      path: '/v1/messages/batches/{batch_id}/results',
+      at: 'get /v1/messages/batches/{batch_id}/results',
       summary: 'The results of a batch of messages that has ended',
       tag: 'anthropic',
       answers: {

@@ -43,8 +43,7 @@ export function messageRoutes(router: HostRouter, options: OpenAiHttpOptions): v
     router,
     {
       id: 'create_message',
-      method: 'post',
-      path: '/v1/messages',
+      at: 'post /v1/messages',
       summary: 'Answers a dialog, as in Anthropic’s API',
       tag: 'anthropic',
       body: MessagesRequest,
@@ -75,8 +74,7 @@ export function messageRoutes(router: HostRouter, options: OpenAiHttpOptions): v
     router,
     {
       id: 'count_message_tokens',
-      method: 'post',
-      path: '/v1/messages/count_tokens',
+      at: 'post /v1/messages/count_tokens',
       summary: 'Counts the tokens of the prompt of a dialog, as in Anthropic’s API',
       tag: 'anthropic',
       body: CountTokensRequest,

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { answers, type RouteDefinition } from '../../openapi/index.ts';
+import { answers, type RouteDefinition, whereOf } from '../../openapi/index.ts';
 import { MAX_NAME } from '../../../base/schemas/index.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { type HostRouter, serveRoute } from './serve-route.ts';
@@ -24,7 +24,6 @@ const READINESS_QUERY = z.object({
 });
 
 const READY = {
-  method: 'get',
   tag: 'system',
   query: READINESS_QUERY,
   answers: READINESS,
@@ -33,21 +32,25 @@ const READY = {
 
 /** The routes for load balancers and supervisors, under the names that they have elsewhere. */
 const READY_ROUTES = [
-  { ...READY, id: 'is_ready', path: '/api/ready', summary: 'Whether requests can be served' },
-  { ...READY, id: 'readyz', path: '/readyz', summary: 'The same as /api/ready, under the usual name of such a route' },
+  { ...READY, id: 'is_ready', at: 'get /api/ready', summary: 'Whether requests can be served' },
+  {
+    ...READY,
+    id: 'readyz',
+    at: 'get /readyz',
+    summary: 'The same as /api/ready, under the usual name of such a route',
+  },
   {
     ...READY,
     id: 'health',
-    path: '/health',
+    at: 'get /health',
     summary: 'The same as /api/ready, under its name in vLLM, TGI and llama-server',
   },
-  { ...READY, id: 'ping', path: '/ping', summary: 'The same as /api/ready, under its name in SageMaker' },
+  { ...READY, id: 'ping', at: 'get /ping', summary: 'The same as /api/ready, under its name in SageMaker' },
 ] as const satisfies readonly RouteDefinition[];
 
 const ALIVE_ROUTE = {
   id: 'livez',
-  method: 'get',
-  path: '/livez',
+  at: 'get /livez',
   summary: 'Whether the process answers',
   tag: 'system',
   answers: answers('It answers.', z.object({ alive: z.literal(true) })),
@@ -55,7 +58,9 @@ const ALIVE_ROUTE = {
 } as const satisfies RouteDefinition;
 
 /** The paths of the routes that tell whether the host is up. */
-export const HEALTH_PATHS: ReadonlySet<string> = new Set([...READY_ROUTES, ALIVE_ROUTE].map(({ path }) => path));
+export const HEALTH_PATHS: ReadonlySet<string> = new Set(
+  [...READY_ROUTES, ALIVE_ROUTE].map((route) => whereOf(route).path),
+);
 
 /** Adds the routes that tell whether the host is up. */
 export function healthRoutes(router: HostRouter, readiness: HttpAppOptions['readiness']): void {

@@ -1,7 +1,7 @@
 import { Router } from '@koa/router';
 import type { Context } from 'koa';
 import * as z from 'zod';
-import { type AnswerOf, PATH_PARAMETERS, type RouteDefinition } from '../../openapi/index.ts';
+import { type AnswerOf, PATH_PARAMETERS, type RouteDefinition, whereOf } from '../../openapi/index.ts';
 import { queryReader } from '../request/query.ts';
 import { notFound, type Table } from './refusals.ts';
 
@@ -36,7 +36,7 @@ export class HostRouter extends Router {
 
   define(route: RouteDefinition): void {
     this.definitions.push(route);
-    for (const path of route.alsoAt ?? []) this.#otherPaths.set(path, route.path);
+    for (const path of route.alsoAt ?? []) this.#otherPaths.set(path, whereOf(route).path);
   }
 
   /** Returns the path of the route that is also at `path`, and other paths as they are. */
@@ -48,7 +48,7 @@ export class HostRouter extends Router {
 /** A request of one of the host's routes. Parameters and query have been checked against the route's schemas. */
 export interface RouteRequest<Route extends RouteDefinition> {
   readonly ctx: Context;
-  readonly params: { readonly [Name in ParametersIn<Route['path']>]: string };
+  readonly params: { readonly [Name in ParametersIn<Route['at']>]: string };
   readonly query: QueryOf<Route>;
 }
 
@@ -63,9 +63,10 @@ export function serveRoute<const Route extends RouteDefinition>(
 ): void {
   router.define(route);
   const readQuery = queryReader(route.query ?? z.object({}));
-  const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as Parameter);
+  const { method, path } = whereOf(route);
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as Parameter);
   const status = Number(Object.keys(route.answers)[0]);
-  router[route.method](route.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (ctx) => {
+  router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), async (ctx) => {
     const params = Object.fromEntries(names.map((name) => [name, parameterOf(name, ctx.params[name] ?? '')]));
     const query = readQuery(ctx);
     if (status !== 200) ctx.status = status;

@@ -1,4 +1,4 @@
-import type { RouteDefinition } from '../../openapi/index.ts';
+import { type RouteDefinition, whereOf } from '../../openapi/index.ts';
 import { HttpError } from '../response/error-body.ts';
 import type { HostRouter } from './serve-route.ts';
 
@@ -6,7 +6,7 @@ import type { HostRouter } from './serve-route.ts';
 export function socketRoutes(router: HostRouter, routes: readonly RouteDefinition[]): void {
   router.definitions.push(...routes);
   router.get(
-    routes.map(({ path }) => path),
+    routes.map((route) => whereOf(route).path),
     (ctx) => {
       throw new HttpError('UpgradeRequired', `${ctx.path} is a WebSocket: connect with ws:// or wss://`, {
         headers: { upgrade: 'websocket' },

@@ -60,8 +60,7 @@ export function systemRoutes(
     router,
     {
       id: 'get_links',
-      method: 'get',
-      path: '/',
+      at: 'get /',
       summary: 'What is served here, and where its documentation is',
       tag: 'system',
       answers: answers(
@@ -82,8 +81,7 @@ export function systemRoutes(
     router,
     {
       id: 'get_status',
-      method: 'get',
-      path: '/api/status',
+      at: 'get /api/status',
       summary: 'The state of the application and its deployments',
       tag: 'system',
       answers: answers('The state.', AppStatus),
@@ -141,8 +139,7 @@ export function systemRoutes(
 
 const VERSION_ROUTE = {
   id: 'get_version',
-  method: 'get',
-  path: '/version',
+  at: 'get /version',
   summary: 'The version of the server',
   tag: 'system',
   answers: answers('The version.', z.object({ version: z.string() })),

@@ -5,7 +5,7 @@ import { type AanaError, errorLogFields, fail, loggedStack, toErrorRecord } from
 import { tenantOf, traceFields } from '../../../base/core/request-context.ts';
 import type { UsageOutcome } from '../../../base/core/usage/usage-meter.ts';
 import { callerOf, showsInside } from '../guards/caller.ts';
-import type { RouteDefinition } from '../../openapi/index.ts';
+import { type RouteDefinition, whereOf } from '../../openapi/index.ts';
 import type { HttpAppOptions } from '../options.ts';
 import { keepMeter } from '../request/request-meter.ts';
 import { workContextOf } from '../request/work-context.ts';
@@ -26,7 +26,7 @@ export class Sockets {
   #closing: Promise<void> | undefined;
 
   constructor(routes: readonly SocketRoute[], limits: SocketLimits, options: HttpAppOptions) {
-    this.#routes = new Map(routes.map((route) => [route.definition.path, route]));
+    this.#routes = new Map(routes.map((route) => [whereOf(route.definition).path, route]));
     this.#limits = limits;
     this.#options = options;
     this.#counts = new SocketCounts(limits);

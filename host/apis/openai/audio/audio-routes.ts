@@ -33,8 +33,7 @@ function transcriptionsRoute(router: HostRouter, options: OpenAiHttpOptions): vo
     router,
     {
       id: 'create_transcription',
-      method: 'post',
-      path: '/v1/audio/transcriptions',
+      at: 'post /v1/audio/transcriptions',
       summary: 'Writes down the speech of a file, as in OpenAI’s API',
       form: TranscriptionRequest,
       idle: TRANSCRIPTION_FIELDS.idle,
@@ -103,8 +102,7 @@ function translationsRoute(router: HostRouter, options: OpenAiHttpOptions): void
     router,
     {
       id: 'create_translation',
-      method: 'post',
-      path: '/v1/audio/translations',
+      at: 'post /v1/audio/translations',
       summary: 'Writes down the speech of a file in English, as in OpenAI’s API',
       form: TranslationRequest,
       idle: TRANSLATION_FIELDS.idle,

@@ -29,8 +29,7 @@ export function batchesRoutes(router: HostRouter, options: OpenAiHttpOptions): v
     router,
     {
       id: 'create_batch',
-      method: 'post',
-      path: '/v1/batches',
+      at: 'post /v1/batches',
       summary: 'Answers the requests of a file in the background, within a day',
       body: BatchRequest,
       idle: BATCH_FIELDS.idle,
@@ -60,8 +59,7 @@ export function batchesRoutes(router: HostRouter, options: OpenAiHttpOptions): v
     router,
     {
       id: 'list_batches',
-      method: 'get',
-      path: '/v1/batches',
+      at: 'get /v1/batches',
       summary: 'The batches, the newest first',
       query: BatchesQuery,
       idle: {},
@@ -78,8 +76,7 @@ export function batchesRoutes(router: HostRouter, options: OpenAiHttpOptions): v
     router,
     {
       id: 'retrieve_batch',
-      method: 'get',
-      path: '/v1/batches/{batch_id}',
+      at: 'get /v1/batches/{batch_id}',
       summary: 'A batch, with the number of its requests that have an answer',
       answers: answers('The batch.', Batch),
       fails: [404, ...STORED_FAILURES],
@@ -90,8 +87,7 @@ export function batchesRoutes(router: HostRouter, options: OpenAiHttpOptions): v
     router,
     {
       id: 'cancel_batch',
-      method: 'post',
-      path: '/v1/batches/{batch_id}/cancel',
+      at: 'post /v1/batches/{batch_id}/cancel',
       summary: 'Ends a batch; requests that have an answer keep it',
       answers: answers('The batch, whose requests end now.', Batch),
       fails: [404, 409, ...STORED_FAILURES],

@@ -24,8 +24,7 @@ export function chatRoute(router: HostRouter, options: OpenAiHttpOptions): void 
     router,
     {
       id: 'create_chat_completion',
-      method: 'post',
-      path: '/v1/chat/completions',
+      at: 'post /v1/chat/completions',
       summary: 'Answers a dialog, as in OpenAI’s API',
       body: ChatRequest,
       idle: CHAT_FIELDS.idle,

@@ -26,8 +26,7 @@ export function originalChatRoute(router: HostRouter, options: OpenAiHttpOptions
     router,
     {
       id: 'chat_completions',
-      method: 'post',
-      path: '/chat/completions',
+      at: 'post /chat/completions',
       summary: 'Answers a dialog with the contract of the original SDK',
       tag: 'app',
       body: OriginalChatRequest,

@@ -20,8 +20,7 @@ export function completionsRoute(router: HostRouter, options: OpenAiHttpOptions)
     router,
     {
       id: 'create_completion',
-      method: 'post',
-      path: '/v1/completions',
+      at: 'post /v1/completions',
       summary: 'Continues texts, as in OpenAI’s API',
       body: CompletionRequest,
       idle: COMPLETION_FIELDS.idle,

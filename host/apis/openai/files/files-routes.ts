@@ -35,8 +35,7 @@ export function filesRoutes(router: HostRouter, options: OpenAiHttpOptions): voi
     router,
     {
       id: 'create_file',
-      method: 'post',
-      path: '/v1/files',
+      at: 'post /v1/files',
       summary: 'Stores a file, such as the requests of a batch',
       form: FileRequest,
       idle: FILE_FIELDS.idle,
@@ -54,8 +53,7 @@ export function filesRoutes(router: HostRouter, options: OpenAiHttpOptions): voi
     router,
     {
       id: 'list_files',
-      method: 'get',
-      path: '/v1/files',
+      at: 'get /v1/files',
       summary: 'The stored files',
       query: FilesQuery,
       idle: {},
@@ -72,8 +70,7 @@ export function filesRoutes(router: HostRouter, options: OpenAiHttpOptions): voi
     router,
     {
       id: 'retrieve_file',
-      method: 'get',
-      path: '/v1/files/{file_id}',
+      at: 'get /v1/files/{file_id}',
       summary: 'A stored file, without its content',
       answers: answers('The file.', FileObject),
       fails: [404, ...STORED_FAILURES],
@@ -84,8 +81,7 @@ export function filesRoutes(router: HostRouter, options: OpenAiHttpOptions): voi
     router,
     {
       id: 'download_file',
-      method: 'get',
-      path: '/v1/files/{file_id}/content',
+      at: 'get /v1/files/{file_id}/content',
       summary: 'The content of a stored file',
       answers: {
         200: {
@@ -108,8 +104,7 @@ export function filesRoutes(router: HostRouter, options: OpenAiHttpOptions): voi
     router,
     {
       id: 'delete_file',
-      method: 'delete',
-      path: '/v1/files/{file_id}',
+      at: 'delete /v1/files/{file_id}',
       summary: 'Removes a stored file',
       answers: answers('The file is removed.', DeletedFile),
       fails: [404, 409, ...STORED_FAILURES],

@@ -25,8 +25,7 @@ export function modelRoutes(router: HostRouter, options: OpenAiHttpOptions, othe
     router,
     {
       id: 'list_models',
-      method: 'get',
-      path: '/v1/models',
+      at: 'get /v1/models',
       summary: 'The names of models that requests can give',
       query: other.query,
       answers: answers(`The models; ${other.whose}.`, z.union([ModelList, other.page.schema])),
@@ -41,8 +40,7 @@ export function modelRoutes(router: HostRouter, options: OpenAiHttpOptions, othe
     router,
     {
       id: 'retrieve_model',
-      method: 'get',
-      path: '/v1/models/{model}',
+      at: 'get /v1/models/{model}',
       summary: 'One model, with its state and what it can do',
       answers: answers(`The model; ${other.whose}.`, z.union([Model, other.model.schema])),
       fails: [404],

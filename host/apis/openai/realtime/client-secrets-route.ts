@@ -18,8 +18,7 @@ export function clientSecretsRoute(router: HostRouter, options: OpenAiHttpOption
     router,
     {
       id: 'create_client_secret',
-      method: 'post',
-      path: '/v1/realtime/client_secrets',
+      at: 'post /v1/realtime/client_secrets',
       summary: 'Makes a short-lived secret with which a page opens realtime sessions',
       body: ClientSecretRequest,
       idle: CLIENT_SECRET_FIELDS.idle,

@@ -27,8 +27,7 @@ const RealtimeQuery = z.strictObject({
 /** The WebSocket of OpenAI's realtime API. */
 const REALTIME_ROUTE = {
   id: 'realtime',
-  method: 'get',
-  path: '/v1/realtime',
+  at: 'get /v1/realtime',
   summary: 'A WebSocket for transcription sessions of OpenAI’s realtime API',
   query: RealtimeQuery,
   idle: {},

@@ -40,8 +40,7 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
     router,
     {
       id: 'create_response',
-      method: 'post',
-      path: PATH,
+      at: `post ${PATH}`,
       summary: 'Answers a dialog whose earlier turns may be stored, as in OpenAI’s API',
       body: ResponseRequest,
       idle: RESPONSE_FIELDS.idle,
@@ -93,8 +92,7 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
     router,
     {
       id: 'count_input_tokens',
-      method: 'post',
-      path: '/v1/responses/input_tokens',
+      at: 'post /v1/responses/input_tokens',
       summary: 'The number of tokens of the dialog of a response',
       body: InputTokensRequest,
       idle: INPUT_TOKENS_FIELDS.idle,

@@ -22,8 +22,7 @@ export function tokenRoutes(router: HostRouter, options: OpenAiHttpOptions): voi
     router,
     {
       id: 'tokenize',
-      method: 'post',
-      path: '/v1/tokenize',
+      at: 'post /v1/tokenize',
       alsoAt: ['/tokenize'],
       summary: 'The tokens of a text or a dialog, as in vLLM and llama-server; also at /tokenize, as there',
       body: TokenizeRequest,
@@ -43,8 +42,7 @@ export function tokenRoutes(router: HostRouter, options: OpenAiHttpOptions): voi
     router,
     {
       id: 'detokenize',
-      method: 'post',
-      path: '/v1/detokenize',
+      at: 'post /v1/detokenize',
       alsoAt: ['/detokenize'],
       summary: 'The text of tokens, as in vLLM and llama-server; also at /detokenize, as there',
       body: DetokenizeRequest,

@@ -25,8 +25,7 @@ export function uploadsRoutes(router: HostRouter, options: OpenAiHttpOptions): v
     router,
     {
       id: 'create_upload',
-      method: 'post',
-      path: '/v1/uploads',
+      at: 'post /v1/uploads',
       summary: 'Begins a file that comes in parts',
       body: UploadRequest,
       idle: UPLOAD_FIELDS.idle,
@@ -43,8 +42,7 @@ export function uploadsRoutes(router: HostRouter, options: OpenAiHttpOptions): v
     router,
     {
       id: 'add_upload_part',
-      method: 'post',
-      path: '/v1/uploads/{upload_id}/parts',
+      at: 'post /v1/uploads/{upload_id}/parts',
       summary: 'Adds a part to an upload',
       form: PartRequest,
       idle: PART_FIELDS.idle,
@@ -61,8 +59,7 @@ export function uploadsRoutes(router: HostRouter, options: OpenAiHttpOptions): v
     router,
     {
       id: 'complete_upload',
-      method: 'post',
-      path: '/v1/uploads/{upload_id}/complete',
+      at: 'post /v1/uploads/{upload_id}/complete',
       summary: 'Makes a file of parts',
       body: CompletionOfUpload,
       idle: COMPLETE_FIELDS.idle,
@@ -78,8 +75,7 @@ export function uploadsRoutes(router: HostRouter, options: OpenAiHttpOptions): v
     router,
     {
       id: 'cancel_upload',
-      method: 'post',
-      path: '/v1/uploads/{upload_id}/cancel',
+      at: 'post /v1/uploads/{upload_id}/cancel',
       summary: 'Ends an upload and removes its parts',
       answers: answers('The upload.', UploadObject),
       fails: [404, 409, ...STORED_FAILURES],

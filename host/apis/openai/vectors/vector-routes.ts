@@ -24,8 +24,7 @@ export function vectorRoutes(router: HostRouter, options: OpenAiHttpOptions): vo
     router,
     {
       id: 'create_embedding',
-      method: 'post',
-      path: '/v1/embeddings',
+      at: 'post /v1/embeddings',
       summary: 'Computes vectors of texts, as in OpenAI’s API',
       body: EmbeddingRequest,
       idle: EMBEDDING_FIELDS.idle,
@@ -42,8 +41,7 @@ export function vectorRoutes(router: HostRouter, options: OpenAiHttpOptions): vo
     router,
     {
       id: 'rerank',
-      method: 'post',
-      path: '/v1/rerank',
+      at: 'post /v1/rerank',
       alsoAt: ['/v1/reranking'],
       summary: 'Orders documents by how well they answer a query, as in the APIs of Jina and Cohere',
       body: RerankRequest,

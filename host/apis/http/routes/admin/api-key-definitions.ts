@@ -22,8 +22,7 @@ const aKey = answers('The key.', ApiKey);
 export const KEY_ROUTES = {
   list: {
     id: 'list_api_keys',
-    method: 'get',
-    path: '/api/keys',
+    at: 'get /api/keys',
     summary: 'API keys, the oldest first',
     tag: 'keys',
     query: z.object({ user_id: z.string().max(MAX_NAME).optional(), ...PAGE }),
@@ -32,8 +31,7 @@ export const KEY_ROUTES = {
   },
   create: {
     id: 'create_api_key',
-    method: 'post',
-    path: '/api/keys',
+    at: 'post /api/keys',
     summary: 'Make an API key',
     tag: 'keys',
     body: NewKey,
@@ -47,8 +45,7 @@ export const KEY_ROUTES = {
   },
   get: {
     id: 'get_api_key',
-    method: 'get',
-    path: '/api/keys/{key_id}',
+    at: 'get /api/keys/{key_id}',
     summary: 'An API key',
     tag: 'keys',
     answers: aKey,
@@ -56,8 +53,7 @@ export const KEY_ROUTES = {
   },
   update: {
     id: 'update_api_key',
-    method: 'put',
-    path: '/api/keys/{key_id}',
+    at: 'put /api/keys/{key_id}',
     summary: 'Change an API key',
     tag: 'keys',
     body: KeyChanges,
@@ -66,8 +62,7 @@ export const KEY_ROUTES = {
   },
   revoke: {
     id: 'revoke_api_key',
-    method: 'delete',
-    path: '/api/keys/{key_id}',
+    at: 'delete /api/keys/{key_id}',
     summary: 'Revoke an API key',
     tag: 'keys',
     answers: answers('The key is revoked.', z.object({ key_id: z.string() })),
@@ -75,8 +70,7 @@ export const KEY_ROUTES = {
   },
   setSubscription: {
     id: 'set_subscription',
-    method: 'put',
-    path: '/api/subscriptions/{subscription_id}',
+    at: 'put /api/subscriptions/{subscription_id}',
     summary: 'Switch a subscription on or off',
     tag: 'keys',
     body: z.strictObject({ is_active: z.boolean() }),

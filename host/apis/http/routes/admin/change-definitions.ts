@@ -54,8 +54,7 @@ const PLAN_QUERY = z.object({
 export const CHANGE_ROUTES = {
   plan: {
     id: 'plan_configuration',
-    method: 'post',
-    path: '/api/configuration/plan',
+    at: 'post /api/configuration/plan',
     summary: 'What applying a configuration would do',
     query: z.object(FILE),
     body: Configuration,
@@ -64,8 +63,7 @@ export const CHANGE_ROUTES = {
   },
   apply: {
     id: 'apply_configuration',
-    method: 'post',
-    path: '/api/configuration/apply',
+    at: 'post /api/configuration/apply',
     summary:
       'Apply a configuration without losing a request, as server-sent events named `change`. After a failure ' +
       'everything is as before. It goes on when the client leaves',
@@ -76,16 +74,14 @@ export const CHANGE_ROUTES = {
   },
   planRollback: {
     id: 'plan_rollback',
-    method: 'get',
-    path: '/api/configuration/rollback',
+    at: 'get /api/configuration/rollback',
     summary: 'What going back to the configuration before the last one would do',
     answers: answers('The plan. Nothing is changed.', ChangePlan),
     fails: [409, 500],
   },
   rollback: {
     id: 'roll_back_configuration',
-    method: 'post',
-    path: '/api/configuration/rollback',
+    at: 'post /api/configuration/rollback',
     summary:
       'Go back to the configuration before the last one that was applied since the start, as server-sent events ' +
       'named `change`',

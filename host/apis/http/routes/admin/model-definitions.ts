@@ -32,8 +32,7 @@ const Removed = z.object({ id: z.string(), freed_bytes: z.int().min(0) });
 export const MODEL_ROUTES = {
   list: {
     id: 'list_all_models',
-    method: 'get',
-    path: '/api/models',
+    at: 'get /api/models',
     summary: 'Models of the catalogue and of this machine',
     query: z.object({
       all: z.boolean().default(false).describe('Also the variants that are not the default and not here.'),
@@ -43,8 +42,7 @@ export const MODEL_ROUTES = {
   },
   pull: {
     id: 'pull_model',
-    method: 'post',
-    path: '/api/models/{model_id}/pull',
+    at: 'post /api/models/{model_id}/pull',
     summary:
       'Pull a model, or follow its pull, as server-sent events named `pull`; the last one says how it ended. The ' +
       'pull goes on when the client leaves',
@@ -53,16 +51,14 @@ export const MODEL_ROUTES = {
   },
   cancel: {
     id: 'cancel_pull',
-    method: 'delete',
-    path: '/api/models/{model_id}/pull',
+    at: 'delete /api/models/{model_id}/pull',
     summary: 'End the pull of a model. The next pull continues where it ended',
     answers: answers('Whether a pull ran.', z.object({ id: z.string(), cancelled: z.boolean() })),
     fails: [404, 422, 500],
   },
   delete: {
     id: 'delete_model',
-    method: 'delete',
-    path: '/api/models/{model_id}',
+    at: 'delete /api/models/{model_id}',
     summary: 'Remove the files of a model from this machine',
     query: z.object({
       force: z

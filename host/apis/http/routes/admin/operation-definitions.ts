@@ -51,24 +51,21 @@ const LOG_FILTER = {
 export const OPERATION_ROUTES = {
   state: {
     id: 'get_application_state',
-    method: 'get',
-    path: '/api/application',
+    at: 'get /api/application',
     summary: 'Deployments, replicas, plugins and load of the application',
     answers: answers('The state.', ApplicationState),
     fails: [500],
   },
   load: {
     id: 'get_load',
-    method: 'get',
-    path: '/api/application/load',
+    at: 'get /api/application/load',
     summary: 'The load of the last minutes',
     answers: answers('The samples, the oldest first.', z.object({ samples: z.array(LoadSample) })),
     fails: [500],
   },
   watch: {
     id: 'watch_application',
-    method: 'get',
-    path: '/api/application/events',
+    at: 'get /api/application/events',
     summary: 'The state of the application, again every two seconds, as server-sent events named `state`',
     answers: {
       200: { description: 'The states.', schema: ApplicationState, type: 'text/event-stream' },
@@ -77,16 +74,14 @@ export const OPERATION_ROUTES = {
   },
   alerts: {
     id: 'list_alerts',
-    method: 'get',
-    path: '/api/alerts',
+    at: 'get /api/alerts',
     summary: 'The alerts of this host, and its rules',
     answers: answers('The alerts and the rules.', AlertsReport),
     fails: [500],
   },
   logs: {
     id: 'get_logs',
-    method: 'get',
-    path: '/api/logs',
+    at: 'get /api/logs',
     summary: 'The latest log lines, the oldest first',
     query: z.object({
       lines: z.int().min(1).max(2000).default(200),
@@ -97,8 +92,7 @@ export const OPERATION_ROUTES = {
   },
   watchLogs: {
     id: 'watch_logs',
-    method: 'get',
-    path: '/api/logs/events',
+    at: 'get /api/logs/events',
     summary: 'The latest log lines, and new ones until the host ends, as server-sent events named `line`',
     query: z.object({
       lines: z.int().min(0).max(2000).default(0).describe('Lines from before.'),
@@ -109,16 +103,14 @@ export const OPERATION_ROUTES = {
   },
   logLevels: {
     id: 'get_log_levels',
-    method: 'get',
-    path: '/api/logs/levels',
+    at: 'get /api/logs/levels',
     summary: 'The lowest levels of log lines that are written',
     answers: answers('The levels.', LogLevels),
     fails: [500],
   },
   setLogLevels: {
     id: 'set_log_levels',
-    method: 'put',
-    path: '/api/logs/levels',
+    at: 'put /api/logs/levels',
     summary: 'Change levels of the log until the next start',
     body: LogLevelChange,
     answers: answers('The levels from now on.', LogLevels),
@@ -126,8 +118,7 @@ export const OPERATION_ROUTES = {
   },
   configuration: {
     id: 'get_configuration',
-    method: 'get',
-    path: '/api/configuration',
+    at: 'get /api/configuration',
     summary: 'The configuration, and where each value comes from',
     answers: answers(
       'All keys. Secrets are left out.',
@@ -145,8 +136,7 @@ export const OPERATION_ROUTES = {
   },
   deployments: {
     id: 'list_deployments',
-    method: 'get',
-    path: '/api/deployments',
+    at: 'get /api/deployments',
     summary: 'The deployments with their methods',
     query: z.object({ deployment: z.string().max(200).optional().describe('Only this one.') }),
     answers: answers('The deployments.', z.object({ deployments: z.array(DeploymentMethods) })),
@@ -154,8 +144,7 @@ export const OPERATION_ROUTES = {
   },
   scale: {
     id: 'scale_deployment',
-    method: 'put',
-    path: '/api/deployments/{deployment}/replicas',
+    at: 'put /api/deployments/{deployment}/replicas',
     summary: 'Set the number of replicas of a deployment',
     body: z.object({ replicas: z.int().min(0).max(1000) }),
     answers: answers('The deployment has this number of replicas now.', Deployment),
@@ -163,8 +152,7 @@ export const OPERATION_ROUTES = {
   },
   profileCpu: {
     id: 'profile_cpu',
-    method: 'post',
-    path: '/api/profiles/cpu',
+    at: 'post /api/profiles/cpu',
     summary: 'A profile of the main thread of this host',
     query: z.object({ seconds: z.coerce.number().positive().max(MAX_PROFILE_S).default(5) }),
     answers: aProfile('A `.cpuprofile` for Chrome’s DevTools, when the time is over.'),
@@ -172,24 +160,21 @@ export const OPERATION_ROUTES = {
   },
   profileHeap: {
     id: 'profile_heap',
-    method: 'post',
-    path: '/api/profiles/heap',
+    at: 'post /api/profiles/heap',
     summary: 'What is in the memory of this host, if `api_service.admins_see_contents` is set',
     answers: aProfile('A `.heapsnapshot` for Chrome’s DevTools. It has requests and secrets.'),
     fails: [403, 409, 500, 503],
   },
   loadDeployment: {
     id: 'load_deployment',
-    method: 'post',
-    path: '/api/deployments/{deployment}/load',
+    at: 'post /api/deployments/{deployment}/load',
     summary: 'Start a deployment that was unloaded or has failed',
     answers: answers('Its replicas are ready.', Named),
     fails: [404, 409, 500, 503],
   },
   unloadDeployment: {
     id: 'unload_deployment',
-    method: 'post',
-    path: '/api/deployments/{deployment}/unload',
+    at: 'post /api/deployments/{deployment}/unload',
     summary:
       'End the replicas of a deployment when their calls have finished; later calls are refused until it is loaded',
     query: z.object({
@@ -205,16 +190,14 @@ export const OPERATION_ROUTES = {
   },
   endpoints: {
     id: 'list_endpoints',
-    method: 'get',
-    path: '/api/endpoints',
+    at: 'get /api/endpoints',
     summary: 'Endpoints of the program and of plugins, with their requests since the start',
     answers: answers('The endpoints, and other routes that had requests.', EndpointReport),
     fails: [500],
   },
   reloadPlugins: {
     id: 'reload_plugins',
-    method: 'post',
-    path: '/api/plugins/reload',
+    at: 'post /api/plugins/reload',
     summary: 'Load the newest version of one plugin, or of all',
     query: z.object({ name: z.string().max(200).optional().describe('Default: all plugins.') }),
     answers: answers(

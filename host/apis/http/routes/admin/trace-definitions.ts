@@ -6,16 +6,14 @@ import { answers, type RouteDefinition } from '../../../openapi/route-definition
 export const TRACE_ROUTES = {
   list: {
     id: 'list_traces',
-    method: 'get',
-    path: '/api/traces',
+    at: 'get /api/traces',
     summary: 'The last failed and slow requests of this host, the last one first',
     answers: answers('The requests.', z.object({ traces: z.array(TraceSummary) })),
     fails: [],
   },
   get: {
     id: 'get_trace',
-    method: 'get',
-    path: '/api/traces/{trace_id}',
+    at: 'get /api/traces/{trace_id}',
     summary: 'The failed and slow requests of a trace, with their spans',
     answers: answers('The requests, the last one first.', z.object({ traces: z.array(TraceReport) })),
     fails: [404],

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { RouteDefinition } from '../../../openapi/index.ts';
+import { type RouteDefinition, whereOf } from '../../../openapi/index.ts';
 import { MAX_NAME } from '../../../../base/schemas/index.ts';
 import { HttpError } from '../../response/error-body.ts';
 import { type HostRouter, serveRoute } from '../serve-route.ts';
@@ -18,8 +18,7 @@ const Message = z
 /** The route of the Model Context Protocol, whose tools are the endpoints. */
 const MCP_ROUTE = {
   id: 'send_mcp_message',
-  method: 'post',
-  path: '/mcp',
+  at: 'post /mcp',
   summary: 'The endpoints as tools of the Model Context Protocol',
   tag: 'mcp',
   body: Message,
@@ -37,7 +36,7 @@ const MCP_ROUTE = {
 export function mcpRoute(router: HostRouter, service: McpService | undefined): void {
   if (service) serveRoute(router, MCP_ROUTE, ({ ctx }) => service.serve(ctx));
   else
-    router.all(MCP_ROUTE.path, () => {
+    router.all(whereOf(MCP_ROUTE).path, () => {
       throw new HttpError('NotFound', 'endpoints are not tools here: set mcp.enabled to serve /mcp');
     });
 }

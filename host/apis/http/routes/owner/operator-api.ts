@@ -21,8 +21,7 @@ type Definition =
   | ValueOf<typeof ADMIN_WEBHOOK_ROUTES>
   | ValueOf<typeof OWNER_ROUTES>
   | VERSION_ROUTE;
-type NameOf<Route extends RouteDefinition> = `${Route['method']} ${Route['path']}`;
-type Named = { readonly [Route in Definition as NameOf<Route>]: Route };
+type Named = { readonly [Route in Definition as Route['at']]: Route };
 
 /** A route of the API for operators, such as `get /api/alerts`. */
 export type OperatorRoute = keyof Named;
@@ -40,9 +39,9 @@ type QueryOf<Route> = Route extends { readonly query: infer Query extends z.ZodT
 type BodyOf<Route> = Route extends { readonly body: infer Body extends z.ZodType }
   ? { readonly body: z.input<Body> }
   : object;
-type ParamsOf<Route extends RouteDefinition> = [ParametersIn<Route['path']>] extends [never]
+type ParamsOf<Route extends RouteDefinition> = [ParametersIn<Route['at']>] extends [never]
   ? object
-  : { readonly params: { readonly [Name in ParametersIn<Route['path']>]: string } };
+  : { readonly params: { readonly [Name in ParametersIn<Route['at']>]: string } };
 
 /** What a request for a route has: the parameters of its path, its query and its body. */
 export type OperatorRequest<Name extends OperatorRoute> = ParamsOf<Named[Name]> &

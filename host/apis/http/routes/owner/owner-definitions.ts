@@ -7,16 +7,14 @@ import { LogRecord } from '../admin/values/log-values.ts';
 export const OWNER_ROUTES = {
   dashboard: {
     id: 'get_dashboard',
-    method: 'get',
-    path: '/api/dashboard',
+    at: 'get /api/dashboard',
     summary: 'The address that opens the dashboard. It has the token',
     answers: answers('The address; null without a dashboard.', z.object({ url: z.string().nullable() })),
     fails: [],
   },
   stop: {
     id: 'stop_application',
-    method: 'post',
-    path: '/api/stop',
+    at: 'post /api/stop',
     summary: 'Shut the application down',
     query: z.object({
       grace_s: z.number().min(0).max(86_400).optional().describe('Seconds in which requests may finish.'),
@@ -26,8 +24,7 @@ export const OWNER_ROUTES = {
   },
   diagnosis: {
     id: 'get_diagnosis',
-    method: 'get',
-    path: '/api/diagnosis',
+    at: 'get /api/diagnosis',
     summary: 'What the application knows about itself, without secrets and without contents of requests',
     answers: answers(
       'The diagnosis.',
@@ -42,8 +39,7 @@ export const OWNER_ROUTES = {
   },
   usersOfFiles: {
     id: 'list_users_of_files',
-    method: 'post',
-    path: '/api/models/users',
+    at: 'post /api/models/users',
     summary: 'The names of the deployments that load each of these files',
     body: z.strictObject({ files: z.array(z.string().max(4096)).max(10_000) }),
     answers: answers('The names, in the order of the files.', z.object({ users: z.array(z.array(z.string())) })),

@@ -51,8 +51,7 @@ const aTask = answers('The task.', Task);
 export const TASK_ROUTES = {
   list: {
     id: 'list_tasks',
-    method: 'get',
-    path: '/tasks',
+    at: 'get /tasks',
     summary: 'Tasks, the newest first',
     tag: 'tasks',
     query: z.object(TASK_FILTER),
@@ -61,8 +60,7 @@ export const TASK_ROUTES = {
   },
   count: {
     id: 'count_tasks',
-    method: 'get',
-    path: '/tasks/count',
+    at: 'get /tasks/count',
     summary: 'Number of tasks by status',
     tag: 'tasks',
     answers: answers('The numbers.', TaskCounts),
@@ -70,8 +68,7 @@ export const TASK_ROUTES = {
   },
   retryFailed: {
     id: 'retry_tasks',
-    method: 'post',
-    path: '/tasks/retry',
+    at: 'post /tasks/retry',
     summary: 'Give failed tasks new attempts, in the order of their failures',
     tag: 'tasks',
     query: z.object({ ...SEARCH, limit: z.int().min(1).max(1000).default(100).describe('Most tasks to retry.') }),
@@ -80,8 +77,7 @@ export const TASK_ROUTES = {
   },
   get: {
     id: 'get_task',
-    method: 'get',
-    path: '/tasks/{task_id}',
+    at: 'get /tasks/{task_id}',
     summary: 'A task',
     tag: 'tasks',
     answers: aTask,
@@ -89,8 +85,7 @@ export const TASK_ROUTES = {
   },
   delete: {
     id: 'delete_task',
-    method: 'delete',
-    path: '/tasks/{task_id}',
+    at: 'delete /tasks/{task_id}',
     summary: 'Remove a task that no host runs',
     tag: 'tasks',
     answers: answers('The removed task.', Task),
@@ -98,8 +93,7 @@ export const TASK_ROUTES = {
   },
   retry: {
     id: 'retry_task',
-    method: 'post',
-    path: '/tasks/{task_id}/retry',
+    at: 'post /tasks/{task_id}/retry',
     summary: 'Give a failed task new attempts',
     tag: 'tasks',
     answers: aTask,
@@ -107,8 +101,7 @@ export const TASK_ROUTES = {
   },
   cancel: {
     id: 'cancel_task',
-    method: 'post',
-    path: '/tasks/{task_id}/cancel',
+    at: 'post /tasks/{task_id}/cancel',
     summary: 'Cancel a task that waits or runs',
     tag: 'tasks',
     answers: aTask,
@@ -116,8 +109,7 @@ export const TASK_ROUTES = {
   },
   attempts: {
     id: 'list_task_attempts',
-    method: 'get',
-    path: '/tasks/{task_id}/attempts',
+    at: 'get /tasks/{task_id}/attempts',
     summary: 'The attempts of a task, with their outcomes',
     tag: 'tasks',
     answers: answers('The attempts.', z.object({ attempts: z.array(Attempt) })),
@@ -125,8 +117,7 @@ export const TASK_ROUTES = {
   },
   watch: {
     id: 'watch_task',
-    method: 'get',
-    path: '/tasks/{task_id}/events',
+    at: 'get /tasks/{task_id}/events',
     summary: 'The events of a task, as server-sent events',
     tag: 'tasks',
     query: WATCH_QUERY,
@@ -135,8 +126,7 @@ export const TASK_ROUTES = {
   },
   getLegacy: {
     id: 'get_task_legacy',
-    method: 'get',
-    path: '/tasks/get/{task_id}',
+    at: 'get /tasks/get/{task_id}',
     summary: 'A task',
     tag: 'tasks',
     answers: aTask,
@@ -145,8 +135,7 @@ export const TASK_ROUTES = {
   },
   deleteLegacy: {
     id: 'delete_task_legacy',
-    method: 'get',
-    path: '/tasks/delete/{task_id}',
+    at: 'get /tasks/delete/{task_id}',
     summary: 'Remove a task',
     tag: 'tasks',
     answers: answers('The removed task.', TaskId),

@@ -74,8 +74,7 @@ const aWebhook = answers('The webhook.', Webhook);
 export const WEBHOOK_ROUTES = {
   list: {
     id: 'list_webhooks',
-    method: 'get',
-    path: '/webhooks',
+    at: 'get /webhooks',
     summary: 'Webhooks, the oldest first',
     tag: 'webhooks',
     answers: answers('The webhooks.', z.object({ webhooks: z.array(Webhook) })),
@@ -83,8 +82,7 @@ export const WEBHOOK_ROUTES = {
   },
   create: {
     id: 'create_webhook',
-    method: 'post',
-    path: '/webhooks',
+    at: 'post /webhooks',
     summary: 'Receive the events of tasks, and as an admin those of alerts',
     tag: 'webhooks',
     body: NewWebhook,
@@ -93,8 +91,7 @@ export const WEBHOOK_ROUTES = {
   },
   get: {
     id: 'get_webhook',
-    method: 'get',
-    path: '/webhooks/{webhook_id}',
+    at: 'get /webhooks/{webhook_id}',
     summary: 'A webhook',
     tag: 'webhooks',
     answers: aWebhook,
@@ -102,8 +99,7 @@ export const WEBHOOK_ROUTES = {
   },
   update: {
     id: 'update_webhook',
-    method: 'put',
-    path: '/webhooks/{webhook_id}',
+    at: 'put /webhooks/{webhook_id}',
     summary: 'Change, disable or enable a webhook; values that are null or absent stay as they are',
     tag: 'webhooks',
     body: WebhookChanges,
@@ -112,8 +108,7 @@ export const WEBHOOK_ROUTES = {
   },
   delete: {
     id: 'delete_webhook',
-    method: 'delete',
-    path: '/webhooks/{webhook_id}',
+    at: 'delete /webhooks/{webhook_id}',
     summary: 'Remove a webhook and its waiting deliveries',
     tag: 'webhooks',
     answers: answers('The removed webhook.', Webhook),
@@ -121,8 +116,7 @@ export const WEBHOOK_ROUTES = {
   },
   deliveries: {
     id: 'list_deliveries',
-    method: 'get',
-    path: '/webhooks/{webhook_id}/deliveries',
+    at: 'get /webhooks/{webhook_id}/deliveries',
     summary: 'Deliveries that were sent or wait, the newest first',
     tag: 'webhooks',
     query: DELIVERY_FILTER,
@@ -131,8 +125,7 @@ export const WEBHOOK_ROUTES = {
   },
   replay: {
     id: 'replay_delivery',
-    method: 'post',
-    path: '/webhooks/{webhook_id}/deliveries/{delivery_id}/replay',
+    at: 'post /webhooks/{webhook_id}/deliveries/{delivery_id}/replay',
     summary: 'Send a delivery once more',
     tag: 'webhooks',
     answers: answers('The delivery.', Delivery),

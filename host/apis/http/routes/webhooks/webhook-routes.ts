@@ -1,3 +1,4 @@
+import { whereOf } from '../../../openapi/index.ts';
 import type { Context } from 'koa';
 import type * as z from 'zod';
 import { parseInput } from '../../../../endpoints/registry/index.ts';
@@ -115,5 +116,5 @@ export function deliveryInfo({
 
 /** Whether the caller may receive events of alerts: whoever may also ask for the alerts. */
 function followsAlerts(ctx: Context): boolean {
-  return isOperator(ctx) && allowsPath(callerOf(ctx).scopes, OPERATION_ROUTES.alerts.path);
+  return isOperator(ctx) && allowsPath(callerOf(ctx).scopes, whereOf(OPERATION_ROUTES.alerts).path);
 }

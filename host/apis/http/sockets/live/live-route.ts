@@ -26,8 +26,7 @@ const Failure = z
 /** The WebSocket of live transcription. */
 const LIVE_ROUTE = {
   id: 'transcribe_live',
-  method: 'get',
-  path: '/asr/live',
+  at: 'get /asr/live',
   summary: 'A WebSocket that transcribes speech while it comes',
   tag: 'live',
   query: z.strictObject({

@@ -44,8 +44,7 @@ export function storedResponsesRoutes(router: HostRouter, options: OpenAiHttpOpt
     router,
     {
       id: 'retrieve_response',
-      method: 'get',
-      path: '/v1/responses/{response_id}',
+      at: 'get /v1/responses/{response_id}',
       summary: 'A stored response',
       query: ResponseQuery,
       idle: { include: INCLUDE, include_obfuscation: { why: 'events have no padding', isHarmless: true } },
@@ -65,8 +64,7 @@ export function storedResponsesRoutes(router: HostRouter, options: OpenAiHttpOpt
     router,
     {
       id: 'cancel_response',
-      method: 'post',
-      path: '/v1/responses/{response_id}/cancel',
+      at: 'post /v1/responses/{response_id}/cancel',
       summary: 'Ends a response that is made in the background',
       answers: answers('The response, which has ended.', ModelResponse),
       fails: [400, 401, 403, 404, ...DATABASE_FAILURES],
@@ -77,8 +75,7 @@ export function storedResponsesRoutes(router: HostRouter, options: OpenAiHttpOpt
     router,
     {
       id: 'delete_response',
-      method: 'delete',
-      path: '/v1/responses/{response_id}',
+      at: 'delete /v1/responses/{response_id}',
       summary: 'Removes a stored response with its items',
       answers: answers('The response is removed.', DeletedResponse),
       fails: [401, 403, 404, ...DATABASE_FAILURES],
@@ -92,8 +89,7 @@ export function storedResponsesRoutes(router: HostRouter, options: OpenAiHttpOpt
     router,
     {
       id: 'list_input_items',
-      method: 'get',
-      path: '/v1/responses/{response_id}/input_items',
+      at: 'get /v1/responses/{response_id}/input_items',
       summary: 'The items that a stored response was given',
       query: InputItemsQuery,
       idle: { include: INCLUDE },
