@@ -200,7 +200,7 @@ export class SimulatedReplica implements RunningReplica {
     const reason = this.#endReason ?? how;
     this.#work.lose('SIGKILL', reason);
     this.#started.resolve({ ok: false, final: false, reason });
-    this.#exited.resolve({ code: null, signal: 'SIGKILL', reason, lastLines: ['last words'] });
+    this.#exited.resolve({ reason, lastLines: ['last words'] });
   }
 
   #checkReady(): void {

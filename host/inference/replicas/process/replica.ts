@@ -249,8 +249,6 @@ export class Replica implements RunningReplica {
     this.#socket.destroy();
     const how = spawnError ?? (signal ? `it was ended by ${signal}` : `it exited with code ${code}`);
     const exit: ReplicaExit = {
-      code,
-      signal,
       reason: this.#endReason ?? withDetail(how, this.#lastWords ?? this.#lines.last),
       lastLines: this.#lines.all.slice(-KEPT_LINES),
     };

@@ -41,8 +41,6 @@ export type StartOutcome =
   | { readonly ok: false; readonly final: boolean; readonly reason: string };
 
 export interface ReplicaExit {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
   /** Reason in one sentence for an operator. */
   readonly reason: string;
   /** Last lines of its output, oldest first. */
