@@ -6,7 +6,7 @@ import { answerBy, AsrOutput, textAnswer, VideoInput } from '../../base/schemas/
 import { startServer } from '../http/fixtures/test-server.ts';
 import { valueAt } from '../../base/core/json/json-pointer.ts';
 import { allRoutes } from '../http/fixtures/all-routes.ts';
-import { buildOpenApi } from './index.ts';
+import { buildOpenApi, tagOf } from './index.ts';
 
 const OpenApi = suite('the OpenAPI document');
 
@@ -41,7 +41,7 @@ const endpoints: ServedEndpoint[] = pluginEndpoints({
   ],
   run: async () => '{}',
 });
-const routes = allRoutes.filter(({ tag }) => tag === 'system');
+const routes = allRoutes.filter((route) => tagOf(route) === 'system');
 const options = { title: 't', version: '1', baseUrl: 'http://h:1', routes, hasKeys: false };
 // The document is read as any client reads it.
 const document = JSON.parse(JSON.stringify(buildOpenApi(endpoints, options)));
@@ -213,7 +213,7 @@ OpenApi('has a component for each case of an answer, and the media types of text
     run: async () => '{}',
   });
   const { paths, components } = JSON.parse(
-    JSON.stringify(buildOpenApi(told, { ...options, routes: allRoutes.filter(({ tag }) => tag === 'tasks') })),
+    JSON.stringify(buildOpenApi(told, { ...options, routes: allRoutes.filter((route) => tagOf(route) === 'tasks') })),
   );
   const [plain, vtt] = ['TellResponse', 'TellXVttResponse'].map((name) => ({ $ref: `#/components/schemas/${name}` }));
   const tell = paths['/tell'].post;

@@ -53,7 +53,7 @@ export interface RouteDefinition {
   /** Other paths of the same route, without parameters. The document leaves them out. */
   readonly alsoAt?: readonly string[];
   readonly summary: string;
-  /** Default: `openai` below `/v1/`, else `admin`. */
+  /** Default: that of its path. */
   readonly tag?: RouteTag;
   /** Every parameter may be left out. */
   readonly query?: z.ZodObject;
@@ -75,8 +75,20 @@ export function whereOf({ at }: RouteDefinition): { readonly method: Method; rea
   return { method, path };
 }
 
+/** The groups of paths, by how they begin. Others are for admins. */
+const GROUPS: readonly (readonly [beginning: string, group: RouteTag])[] = [
+  ['/v1/messages', 'anthropic'],
+  ['/v1/', 'openai'],
+  ['/tasks', 'tasks'],
+  ['/webhooks', 'webhooks'],
+  ['/api/keys', 'keys'],
+];
+
 /** Returns the group of a route. */
-export const tagOf = ({ tag, at }: RouteDefinition): RouteTag => tag ?? (at.includes(' /v1/') ? 'openai' : 'admin');
+export function tagOf(route: RouteDefinition): RouteTag {
+  const { path } = whereOf(route);
+  return route.tag ?? GROUPS.find(([beginning]) => path.startsWith(beginning))?.[1] ?? 'admin';
+}
 
 /** The failures of routes that need the database. */
 export const DATABASE_FAILURES = [500, 503] as const satisfies readonly ErrorStatus[];
