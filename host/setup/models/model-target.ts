@@ -1,21 +1,17 @@
 import path from 'node:path';
 import { partNames } from '../../base/core/split-file-names.ts';
-import type { CatalogueEntry, ModelKind, ModelSource } from './catalogue-types.ts';
+import type { CatalogueEntry } from './catalogue-types.ts';
 
 /** A file that the store has or can get: an entry of the catalogue, a file of the hub, or an imported file. */
-export interface ModelTarget {
-  readonly id: string;
-  readonly kind: ModelKind;
+export interface ModelTarget extends Pick<
+  CatalogueEntry,
+  'id' | 'kind' | 'sha256' | 'sha1' | 'licence' | 'executable' | 'sources'
+> {
   /** Folder, relative to the cache. */
   readonly folder: string;
   /** The first part of a split model. */
   readonly fileName: string;
   readonly bytes?: number | undefined;
-  readonly sha256?: string | undefined;
-  readonly sha1?: string | undefined;
-  readonly licence: string;
-  readonly executable?: boolean | undefined;
-  readonly sources: readonly ModelSource[];
 }
 
 /** A repository of the hub, and a file in it if the id names one. */

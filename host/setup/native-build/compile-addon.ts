@@ -1,34 +1,23 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Logger } from '../../base/core/log/logger.ts';
 import { packageRoot } from '../../base/core/package-root.ts';
 import { manifestPath, type NativeManifest } from '../../../native/lib/index.ts';
-import type { ReportProgress } from '../packages/index.ts';
 import { compile } from './compile.ts';
 import { replaceFiles } from './files.ts';
 import { hashInputs, packageFolder } from './inputs.ts';
 import { WHISPER_VERSION } from './pins.ts';
-import { type BuildMode, canCompileWithLargeHeaps, type Toolchain } from './platform.ts';
-import { prepareSources } from './sources.ts';
+import { canCompileWithLargeHeaps, type Toolchain } from './platform.ts';
+import { prepareSources, type SourceOptions } from './sources.ts';
 
-export interface AddonToCompile {
+export interface AddonToCompile extends Omit<SourceOptions, 'platform'> {
   readonly toolchain: Toolchain;
-  readonly mode: BuildMode;
-  /** Whether ggml's CUDA backend is fetched. */
-  readonly cuda: boolean;
   /** Whether the library for images in prompts is compiled, too. */
   readonly images: boolean;
   /** Folder that gets the addon, its libraries, the launcher and `aana-native.json`. */
   readonly folder: string;
   /** CMake's build folder. */
   readonly out: string;
-  /** Sources and libraries are unpacked into `<cacheDir>/native`. */
-  readonly cacheDir: string;
   readonly jobs: number;
-  readonly log: Logger;
-  readonly signal?: AbortSignal | undefined;
-  readonly report?: ReportProgress | undefined;
-  readonly env: NodeJS.ProcessEnv;
   /** Called when everything was fetched. */
   readonly onFetched?: (() => void) | undefined;
 }

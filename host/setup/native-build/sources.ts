@@ -32,10 +32,12 @@ export interface NativeSources {
 }
 
 export interface SourceOptions {
+  /** Sources and libraries are unpacked into `<cacheDir>/native`. */
   readonly cacheDir: string;
   /** Platform of the libraries, such as `linux-arm64`. */
   readonly platform: string;
   readonly mode: BuildMode;
+  /** Whether ggml's CUDA backend is fetched. */
   readonly cuda: boolean;
   readonly log: Logger;
   readonly signal?: AbortSignal | undefined;
