@@ -13,8 +13,7 @@ export interface Pausable {
 }
 
 /** The messages between a client and the protocol. The client is paused while more than `maxBytes` wait. */
-export class IncomingMessages implements AsyncIterableIterator<SocketMessage, undefined> {
-  readonly #queue = new AsyncQueue<SocketMessage>(() => this.#resume());
+export class IncomingMessages extends AsyncQueue<SocketMessage> {
   readonly #client: Pausable;
   readonly #maxBytes: number;
   #waitingBytes = 0;
@@ -22,6 +21,7 @@ export class IncomingMessages implements AsyncIterableIterator<SocketMessage, un
   #isOver = false;
 
   constructor(client: Pausable, maxBytes: number) {
+    super();
     this.#client = client;
     this.#maxBytes = maxBytes;
   }
@@ -36,45 +36,35 @@ export class IncomingMessages implements AsyncIterableIterator<SocketMessage, un
     return this.#isOver;
   }
 
-  push(message: SocketMessage): void {
+  override push(message: SocketMessage): void {
     if (this.#isOver) return;
     this.#waitingBytes += sizeOf(message);
-    this.#queue.push(message);
+    super.push(message);
     if (this.#isPaused || this.#waitingBytes <= this.#maxBytes) return;
     this.#isPaused = true;
     this.#client.pause();
   }
 
   /** Ends the messages after those that wait. Further ones are dropped. */
-  end(): void {
+  override end(): void {
     this.#isOver = true;
-    this.#queue.end();
+    super.end();
     this.#resume();
   }
 
   /** Fails the reading after the messages that wait. Further ones are dropped. */
-  fail(reason: unknown): void {
+  override fail(reason: unknown): void {
     this.#isOver = true;
-    this.#queue.fail(reason);
+    super.fail(reason);
     this.#resume();
   }
 
-  async next(): Promise<IteratorResult<SocketMessage, undefined>> {
-    const step = await this.#queue.next();
-    if (step.done === true) return { value: undefined, done: true };
+  override async next(): Promise<IteratorResult<SocketMessage, undefined>> {
+    const step = await super.next();
+    if (step.done === true) return step;
     this.#waitingBytes -= sizeOf(step.value);
     if (this.#waitingBytes <= this.#maxBytes / 2) this.#resume();
-    return { value: step.value, done: false };
-  }
-
-  async return(): Promise<IteratorResult<SocketMessage, undefined>> {
-    this.#isOver = true;
-    await this.#queue.return();
-    return { value: undefined, done: true };
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
+    return step;
   }
 
   #resume(): void {
