@@ -1,6 +1,6 @@
 import type { Connection, Row, Statement, Value } from '../database.ts';
-import { databaseError } from '../errors.ts';
-import { sqliteCode, type SqliteHandle, type SqliteModule, type SqliteStatement } from './module.ts';
+import type { SqliteHandle, SqliteModule, SqliteStatement } from './module.ts';
+import { failureOf } from './sqlite-errors.ts';
 
 /** Prepared statements that one connection keeps, which is more than the repositories have. */
 const KEPT_STATEMENTS = 300;
@@ -28,7 +28,7 @@ export class SqliteConnection implements Connection {
       const opened = new module.Database(
         path,
         module.OPEN_READWRITE | module.OPEN_CREATE | module.OPEN_FULLMUTEX,
-        (error) => (error ? reject(failure(error, path)) : resolve(opened)),
+        (error) => (error ? reject(failureOf(error, path)) : resolve(opened)),
       );
     });
     const connection = new SqliteConnection(handle, path, now);
@@ -54,14 +54,14 @@ export class SqliteConnection implements Connection {
       ]),
     );
     return new Promise((resolve, reject) => {
-      prepared.all(named, (error, rows) => (error ? reject(failure(error, this.#path)) : resolve(rows as R[])));
+      prepared.all(named, (error, rows) => (error ? reject(failureOf(error, this.#path)) : resolve(rows as R[])));
     });
   }
 
   script(sql: string): Promise<void> {
     const run = (): Promise<void> =>
       new Promise((resolve, reject) => {
-        this.#handle.exec(sql, (error) => (error ? reject(failure(error, this.#path)) : resolve()));
+        this.#handle.exec(sql, (error) => (error ? reject(failureOf(error, this.#path)) : resolve()));
       });
     return this.#next(run);
   }
@@ -93,7 +93,7 @@ export class SqliteConnection implements Connection {
     if (this.#statements.size >= KEPT_STATEMENTS) await this.#forgetStatements();
     const prepared = new Promise<SqliteStatement>((resolve, reject) => {
       const statement = this.#handle.prepare(sql, (error) =>
-        error ? reject(failure(error, this.#path)) : resolve(statement),
+        error ? reject(failureOf(error, this.#path)) : resolve(statement),
       );
     });
     this.#statements.set(sql, prepared);
@@ -107,15 +107,4 @@ export class SqliteConnection implements Connection {
     for (const result of statements)
       if (result.status === 'fulfilled') await new Promise<void>((resolve) => result.value.finalize(resolve));
   }
-}
-
-function failure(error: Error, path: string): Error {
-  const code = sqliteCode(error);
-  const mayPass =
-    code === 'SQLITE_BUSY' || code === 'SQLITE_LOCKED' || code === 'SQLITE_FULL' || code === 'SQLITE_IOERR';
-  return databaseError(
-    mayPass ? 'DatabaseException' : 'DatabaseFault',
-    `the database ${path}: ${error.message}`,
-    error,
-  );
 }
