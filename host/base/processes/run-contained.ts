@@ -14,6 +14,10 @@ export interface RunContainedOptions extends Omit<SpawnContainedOptions, 'stdio'
   readonly maxStdoutBytes?: number | undefined;
   /** Bytes of the end of stderr that are kept. Default: 64 KiB. */
   readonly stderrTailBytes?: number | undefined;
+  /** A descriptor of this process that is the child's stdin. Default: an empty stdin. */
+  readonly stdin?: number | undefined;
+  /** Descriptors of this process that the child has from descriptor 3 on. */
+  readonly descriptors?: readonly number[] | undefined;
 }
 
 export interface RunContainedResult {
@@ -29,7 +33,7 @@ const LAUNCHER_CANNOT_RUN = /^aana-launcher: cannot run .*?: (.*)$/m;
 const EXIT_NO_COMMAND = 127;
 
 /**
- * Runs a contained child without stdin to its end and returns its output. An exit code or a signal is a result, not an
+ * Runs a contained child to its end and returns its output. An exit code or a signal is a result, not an
  * error. Rejects with the signal's reason, `ProcessTimeout`, `ProcessMemoryTooLarge`, `ProcessOutputTooLarge` or
  * `CommandNotFound`. The child has always ended before the promise settles, so its files can be removed.
  */
@@ -38,7 +42,8 @@ export async function runContained(
   args: readonly string[],
   options: RunContainedOptions = {},
 ): Promise<RunContainedResult> {
-  const child = spawnContained(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  const { stdin = 'ignore', descriptors = [] } = options;
+  const child = spawnContained(command, args, { ...options, stdio: [stdin, 'pipe', 'pipe', ...descriptors] });
   const maxStdoutBytes = options.maxStdoutBytes ?? 2 ** 20;
   const stderr = new Tail(options.stderrTailBytes ?? 2 ** 16);
   const stdout: Buffer[] = [];

@@ -29,6 +29,8 @@ export async function hashInputs(choice: {
   const folders = await Promise.all(
     ['native/src', 'native/cmake'].map((folder) => filesBelow(join(packageRoot, folder))),
   );
-  await addFiles(hash, packageRoot, [join(packageRoot, 'CMakeLists.txt'), ...folders.flat()]);
+  // The sandbox of plugins is a program of its own.
+  const own = folders.flat().filter((file) => !file.startsWith(join(packageRoot, 'native/src/sandbox/')));
+  await addFiles(hash, packageRoot, [join(packageRoot, 'CMakeLists.txt'), ...own]);
   return hash.digest('hex');
 }

@@ -59,3 +59,39 @@ export const SQLITE_SOURCE: PackageSource = {
   version: '6.0.1',
   integrity: 'sha512-X0czUUMG2tmSqJpEQa3tCuZSHKIx8PwM53vLZzKp/o6Rpy25fiVfjdbnZ988M8+O3ZWR1ih0K255VumCb3MAnQ==',
 };
+
+const wasmtimeWheel = (platform: string, integrity: string, bytes: number): PackageSource => ({
+  ...{ registry: 'pypi', name: 'wasmtime', version: '50.0.1', platform, integrity, bytes },
+});
+
+/**
+ * Wheels with the library that runs plugins in the sandbox, by `<process.platform>-<process.arch>` and the C library
+ * where it is not the usual one. The sandbox knows the structures of this version only.
+ */
+export const WASMTIME_WHEELS: Readonly<Record<string, PackageSource>> = {
+  'linux-x64': wasmtimeWheel(
+    'manylinux1_x86_64',
+    'cc14c3a17654e0394e0225b11813532ef0cd7bd1e222a0c5494cdedaabeddac4',
+    9_586_999,
+  ),
+  'linux-arm64': wasmtimeWheel(
+    'manylinux2014_aarch64',
+    '675484e525c028dc02762b777f1db4477ea70caa3fec6775426daff4d64edfb1',
+    8_540_007,
+  ),
+  'linux-x64-musl': wasmtimeWheel(
+    'musllinux_1_2_x86_64',
+    'e3e2051b02b8a47e2418f569e380843e87c1d74c40cd843bfa14c223245d420b',
+    9_620_371,
+  ),
+  'darwin-x64': wasmtimeWheel(
+    'macosx_10_13_x86_64',
+    '13fe813b922712a9e10fe0f48b2c56da06432eea4b24269bb7cd3a6b2720560b',
+    9_081_696,
+  ),
+  'darwin-arm64': wasmtimeWheel(
+    'macosx_11_0_arm64',
+    'ff4fc58ed3cbdb919d056accd4d280be13962a542754aaefd8a9b4654efa9bd9',
+    8_096_649,
+  ),
+};

@@ -1,0 +1,11 @@
+export type { CborValue } from './cbor.ts';
+export {
+  compileComponent,
+  type CompiledComponent,
+  type CompileOptions,
+  describeComponent,
+  type SandboxProgram,
+} from './compiled-code.ts';
+export { type ComponentTypes, type OfferedTypes, typeProblem } from './component-types.ts';
+export { SandboxInvocation, type RunLimits, type SandboxOutcome, type SandboxRun } from './sandbox-invocation.ts';
+export { type Confinement, type ProcessLimits, type SandboxOptions, SandboxProcess } from './sandbox-process.ts';

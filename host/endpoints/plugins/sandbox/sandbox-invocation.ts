@@ -1,0 +1,207 @@
+import { AsyncQueue } from '../../../base/core/async/async-queue.ts';
+import { deferred } from '../../../base/core/deferred.ts';
+import type { CborValue } from './cbor.ts';
+import { frameKind } from './frames.ts';
+
+/** What the sandbox says about the end of a run that it ended itself. */
+export type FailureCode =
+  /** The guest trapped, or its component could not be instantiated. */
+  | 'trap'
+  /** It has computed for too long: in all, or without a call that the host answers. */
+  | 'cpu'
+  | 'stretch'
+  /** It has called the host too often, or holds too many resources. */
+  | 'calls'
+  | 'handles'
+  /** The host's answer was not of the function's type. */
+  | 'answer'
+  /** The host refused a call. */
+  | 'refused'
+  /** The arguments of the run were not of the function's type, or its result cannot be passed. */
+  | 'input'
+  | 'result'
+  /** All places of the process are taken. */
+  | 'busy';
+
+/** How a run has ended. `cpuMs` is the computing time of the guest. */
+export type SandboxOutcome =
+  | { readonly state: 'returned'; readonly value: CborValue; readonly cpuMs: number }
+  | { readonly state: 'failed'; readonly code: FailureCode; readonly reason: string; readonly cpuMs: number }
+  /** Its signal was aborted, or its deadline has passed. */
+  | { readonly state: 'stopped'; readonly by: 'signal' | 'deadline' }
+  /** Its process has ended. `hadEffects`: the guest had called the host, or sent output. */
+  | { readonly state: 'lost'; readonly reason: string; readonly hadEffects: boolean };
+
+/** Limits of one run. */
+export interface RunLimits {
+  /** Milliseconds of computing. */
+  readonly cpuMs: number;
+  /** Milliseconds of computing without a call that the host answers. */
+  readonly stretchMs: number;
+  /** Calls that the host answers. */
+  readonly hostCalls: number;
+  /** Resources that the guest holds at a time. */
+  readonly handles: number;
+  /** Bytes of output that wait for the reader before the guest does. */
+  readonly outputBytes: number;
+  /** Milliseconds until the run is cancelled. */
+  readonly deadlineMs: number;
+}
+
+export interface SandboxRun {
+  /** The name of the exported function, such as `run`. */
+  readonly export: string;
+  readonly args: readonly CborValue[];
+  readonly limits: RunLimits;
+  readonly signal?: AbortSignal | undefined;
+  /**
+   * Answers a call of `interface@version#function`. The result has the form of the function's type; an error of the
+   * world is `{ err: … }`. When it throws, the guest traps with the message.
+   */
+  readonly answer: (name: string, args: readonly CborValue[]) => CborValue | Promise<CborValue>;
+  /** Called with a call that needs no answer, such as a line of the log. */
+  readonly onTold?: ((name: string, args: readonly CborValue[]) => void) | undefined;
+  /** Called with what the guest prints. */
+  readonly onPrinted?: ((text: string) => void) | undefined;
+  /** Called when the guest has dropped a resource, by the name of its type. */
+  readonly onDropped?: ((type: string, resource: number) => void) | undefined;
+}
+
+/** What an invocation needs of its process. */
+export interface InvocationPort {
+  send(invocation: number, kind: number, numbers: readonly number[], ...values: readonly CborValue[]): void;
+  /** Ends the process, because it does not do what it was told. */
+  giveUp(reason: string): void;
+}
+
+/** Milliseconds in which a process must end a run that was cancelled. It looks at its socket after each slice. */
+const cancelMs = 5_000;
+
+/** One run of a guest. */
+export class SandboxInvocation {
+  readonly id: number;
+  readonly #port: InvocationPort;
+  readonly #run: SandboxRun;
+  readonly #outcome = deferred<SandboxOutcome>();
+  readonly #outputs: AsyncQueue<readonly [chunk: readonly CborValue[], bytes: number]>;
+  readonly #deadline: NodeJS.Timeout;
+  readonly #onAbort = (): void => this.#stop('signal');
+  #grace: NodeJS.Timeout | undefined;
+  #stopped: 'signal' | 'deadline' | undefined;
+  #isOver = false;
+  #hadEffects = false;
+  #unpaid = 0;
+
+  constructor(id: number, run: SandboxRun, port: InvocationPort) {
+    this.id = id;
+    this.#run = run;
+    this.#port = port;
+    this.#outputs = new AsyncQueue(() => this.#stop('signal'));
+    this.#deadline = setTimeout(() => this.#stop('deadline'), run.limits.deadlineMs);
+    if (run.signal?.aborted) this.#stop('signal');
+    else run.signal?.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  /** How the run has ended. It never rejects. */
+  get outcome(): Promise<SandboxOutcome> {
+    return this.#outcome.promise;
+  }
+
+  /**
+   * The arguments of the calls of the output function. The guest waits while the limit of bytes has not been taken. The
+   * run is cancelled when the consumer leaves.
+   */
+  async *outputs(): AsyncGenerator<readonly CborValue[]> {
+    for await (const [chunk, bytes] of this.#outputs) {
+      yield chunk;
+      this.#pay(bytes);
+    }
+  }
+
+  call(call: number, name: string, args: readonly CborValue[]): void {
+    this.#hadEffects = true;
+    try {
+      const answer = this.#run.answer(name, args);
+      if (answer instanceof Promise)
+        answer.then(
+          (value) => this.#reply(call, value),
+          (error: unknown) => this.#refuse(call, error),
+        );
+      else this.#reply(call, answer);
+    } catch (error) {
+      this.#refuse(call, error);
+    }
+  }
+
+  tell(name: string, args: readonly CborValue[]): void {
+    this.#hadEffects = true;
+    this.#run.onTold?.(name, args);
+  }
+
+  output(args: readonly CborValue[], bytes: number): void {
+    this.#hadEffects = true;
+    this.#outputs.push([args, bytes]);
+  }
+
+  drop(type: string, resource: number): void {
+    this.#run.onDropped?.(type, resource);
+  }
+
+  print(text: string): void {
+    this.#run.onPrinted?.(text);
+  }
+
+  returned(value: CborValue, cpuMs: number): void {
+    this.#end({ state: 'returned', value, cpuMs });
+  }
+
+  failed(code: FailureCode | 'cancelled', reason: string, cpuMs: number): void {
+    if (code === 'cancelled') this.#end({ state: 'stopped', by: this.#stopped ?? 'signal' });
+    else this.#end({ state: 'failed', code, reason, cpuMs });
+  }
+
+  lost(reason: string): void {
+    this.#end(
+      this.#stopped ? { state: 'stopped', by: this.#stopped } : { state: 'lost', reason, hadEffects: this.#hadEffects },
+    );
+  }
+
+  /** Returns to the sandbox what the consumer has taken, in halves of the limit. */
+  #pay(bytes: number): void {
+    this.#unpaid += bytes;
+    if (this.#isOver || this.#unpaid * 2 < this.#run.limits.outputBytes) return;
+    this.#port.send(this.id, frameKind.credit, [this.#unpaid]);
+    this.#unpaid = 0;
+  }
+
+  #reply(call: number, value: CborValue): void {
+    if (this.#isOver || this.#stopped) return;
+    try {
+      this.#port.send(this.id, frameKind.answer, [call], value);
+    } catch (error) {
+      this.#refuse(call, error);
+    }
+  }
+
+  #refuse(call: number, error: unknown): void {
+    if (this.#isOver || this.#stopped) return;
+    this.#port.send(this.id, frameKind.refuse, [call], error instanceof Error ? error.message : String(error));
+  }
+
+  #stop(by: 'signal' | 'deadline'): void {
+    if (this.#isOver || this.#stopped) return;
+    this.#stopped = by;
+    this.#port.send(this.id, frameKind.cancel, []);
+    this.#grace = setTimeout(() => this.#port.giveUp(`did not cancel a run within ${cancelMs} ms`), cancelMs);
+  }
+
+  #end(outcome: SandboxOutcome): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#deadline);
+    clearTimeout(this.#grace);
+    this.#run.signal?.removeEventListener('abort', this.#onAbort);
+    this.#outputs.end();
+    this.#outcome.resolve(outcome);
+  }
+}

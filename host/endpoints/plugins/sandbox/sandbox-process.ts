@@ -1,0 +1,349 @@
+import type { ChildProcess } from 'node:child_process';
+import { open } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { deferred } from '../../../base/core/deferred.ts';
+import { spawnContained } from '../../../base/processes/index.ts';
+import { pluginLoadError } from '../set/manifest.ts';
+import { type CborValue, MalformedError, readCbor } from './cbor.ts';
+import { firstCauses } from './compiled-code.ts';
+import { type Frame, frameKind, frameOf, FrameReader } from './frames.ts';
+import { type FailureCode, type InvocationPort, SandboxInvocation, type SandboxRun } from './sandbox-invocation.ts';
+
+export interface SandboxOptions {
+  /** Path of the program. */
+  readonly program: string;
+  /** The name of the plugin, for errors. */
+  readonly plugin: string;
+  /** Path of the component's compiled code. */
+  readonly code: string;
+  /** The interface whose functions are run, such as `aana:host/endpoint@0.1.0`. */
+  readonly endpoint: string;
+  /** The function whose calls are output, without a version, such as `aana:host/output#write`. */
+  readonly output: string;
+  readonly limits: ProcessLimits;
+  /** Aborting it ends the process. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Limits of one process. */
+export interface ProcessLimits {
+  /** Threads that run guests. */
+  readonly threads: number;
+  /** Runs at a time. Further ones fail with `busy`. */
+  readonly slots: number;
+  /** Runs, of `slots`, whose memory stays ready for the next ones, and how many bytes of it do. */
+  readonly warmSlots: number;
+  readonly warmBytes: number;
+  /** Bytes of each memory of a guest. */
+  readonly memoryBytes: number;
+  /** Bytes of all guests together. */
+  readonly totalBytes: number;
+  /** Milliseconds from the start until the process can run guests. */
+  readonly startMs: number;
+}
+
+/** What the kernel enforces for a process. `landlock` is the version of its interface, 0 without it. */
+export interface Confinement {
+  readonly noNewPrivileges: boolean;
+  readonly seccomp: boolean;
+  readonly landlock: number;
+  readonly memoryLimit: boolean;
+}
+
+/** What a process says when it can run guests. */
+export interface SandboxFacts {
+  readonly slots: number;
+  /** The functions of the host that the component imports, as `interface@version#function`. */
+  readonly functions: readonly string[];
+  readonly exports: readonly string[];
+  /** The types of resources, as `interface.resource`. */
+  readonly resources: readonly string[];
+  readonly confinement: Confinement;
+}
+
+/** A process that runs one component. It ends with this process. */
+export class SandboxProcess implements AsyncDisposable {
+  readonly facts: SandboxFacts;
+  /** Resolves when the process has ended, with the reason. */
+  readonly ended: Promise<string>;
+  readonly #connection: Connection;
+
+  private constructor(connection: Connection, facts: SandboxFacts) {
+    this.#connection = connection;
+    this.facts = facts;
+    this.ended = connection.ended;
+  }
+
+  /** Starts a process. Throws `PluginLoadError` when it cannot run the component. */
+  static async start(options: SandboxOptions): Promise<SandboxProcess> {
+    const connection = await Connection.open(options);
+    const { startMs } = options.limits;
+    const timer = setTimeout(() => connection.end(`was not ready within ${startMs} ms`), startMs);
+    try {
+      return new SandboxProcess(connection, await connection.ready);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  get pid(): number | undefined {
+    return this.#connection.pid;
+  }
+
+  /** The number of runs that have not ended. */
+  get running(): number {
+    return this.#connection.running;
+  }
+
+  /** Begins a run. A process that has ended loses it at once. */
+  run(run: SandboxRun): SandboxInvocation {
+    return this.#connection.run(run, this.facts.exports.indexOf(run.export));
+  }
+
+  /** Ends the process. Runs in it are lost. */
+  async close(): Promise<void> {
+    this.#connection.end('was closed');
+    await this.ended;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+}
+
+const maxSaidBytes = 4096;
+const firstSocket = 4;
+
+/** The host's side of a process: its sockets, one for each thread, and the runs in it. */
+class Connection implements InvocationPort {
+  readonly #child: ChildProcess;
+  readonly #plugin: string;
+  readonly #sockets: readonly Socket[];
+  readonly #invocations = new Map<number, SandboxInvocation>();
+  readonly #ready = deferred<SandboxFacts>();
+  readonly #ended = deferred<string>();
+  #facts: SandboxFacts | undefined;
+  #readySockets = 0;
+  #reason: string | undefined;
+  #isGone = false;
+  #said = '';
+  #lastId = 0;
+
+  static async open(options: SandboxOptions): Promise<Connection> {
+    const { plugin, code } = options;
+    const file = await open(code).catch((cause: unknown) => {
+      throw pluginLoadError(plugin, `has no compiled code that can be read at ${code}`, cause);
+    });
+    try {
+      return new Connection(options, file.fd);
+    } finally {
+      await file.close();
+    }
+  }
+
+  constructor({ program, plugin, endpoint, output, limits, signal }: SandboxOptions, code: number) {
+    this.#plugin = plugin;
+    const args = [
+      'serve',
+      `threads=${limits.threads}`,
+      `slots=${limits.slots}`,
+      `warm-slots=${limits.warmSlots}`,
+      `warm-bytes=${limits.warmBytes}`,
+      `memory-bytes=${limits.memoryBytes}`,
+      `total-bytes=${limits.totalBytes}`,
+      `endpoint=${endpoint}`,
+      `output=${output}`,
+    ];
+    const sockets = Array.from({ length: limits.threads }, () => 'pipe' as const);
+    const stdio = ['ignore', 'ignore', 'pipe', code, ...sockets] as const;
+    this.#child = spawnContained(program, args, { stdio: [...stdio], env: {}, signal, graceMs: 0 });
+    this.#child.stderr?.on('data', (data: Buffer) => {
+      this.#said = (this.#said + data.toString()).slice(-maxSaidBytes);
+    });
+    this.#child.once('error', (error) => this.#gone(`could not be started: ${error.message}`));
+    // Not `exit`: what it has said and sent comes first.
+    this.#child.once('close', (exit, by) => this.#gone(this.#endOf(exit, by)));
+    this.#sockets = this.#child.stdio.slice(firstSocket) as unknown as Socket[];
+    for (const socket of this.#sockets) this.#listen(socket);
+    this.#ready.promise.catch(() => {}); // whoever waits for it handles it
+  }
+
+  get ready(): Promise<SandboxFacts> {
+    return this.#ready.promise;
+  }
+  get ended(): Promise<string> {
+    return this.#ended.promise;
+  }
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+  get running(): number {
+    return this.#invocations.size;
+  }
+
+  run(run: SandboxRun, index: number): SandboxInvocation {
+    const id = this.#nextId();
+    const invocation = new SandboxInvocation(id, run, this);
+    this.#invocations.set(id, invocation);
+    void invocation.outcome.then(() => this.#invocations.delete(id));
+    if (this.#isGone) invocation.lost(this.#reason ?? 'its process has ended');
+    else {
+      const { cpuMs, stretchMs, hostCalls, handles, outputBytes } = run.limits;
+      try {
+        this.send(id, frameKind.run, [], [index, [cpuMs, stretchMs, hostCalls, handles, outputBytes], run.args]);
+      } catch (error) {
+        invocation.failed('input', error instanceof Error ? error.message : String(error), 0);
+      }
+    }
+    return invocation;
+  }
+
+  send(invocation: number, kind: number, numbers: readonly number[], ...values: readonly CborValue[]): void {
+    const frame = frameOf(invocation, kind, numbers, ...values);
+    const socket = this.#sockets[invocation % this.#sockets.length]!;
+    if (this.#isGone || socket.destroyed) return;
+    // All frames of one turn are one write.
+    if (socket.writableCorked === 0) {
+      socket.cork();
+      process.nextTick(() => socket.uncork());
+    }
+    socket.write(frame);
+  }
+
+  giveUp(reason: string): void {
+    this.end(reason);
+  }
+
+  end(reason: string): void {
+    this.#reason ??= reason;
+    this.#child.kill('SIGKILL');
+  }
+
+  #nextId(): number {
+    do this.#lastId = (this.#lastId + 1) % 0xffff_ffff;
+    while (this.#invocations.has(this.#lastId));
+    return this.#lastId;
+  }
+
+  #listen(socket: Socket): void {
+    const reader = new FrameReader();
+    socket.on('error', () => {}); // the process ends, too
+    socket.on('data', (data: Buffer) => {
+      if (this.#isGone || this.#reason !== undefined) return;
+      try {
+        for (const frame of reader.take(data)) this.#take(frame);
+      } catch (error) {
+        // Whatever it is: what a process sends must not end this one.
+        this.end(`sent what the host cannot use: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    });
+  }
+
+  #take({ invocation: id, kind, payload }: Frame): void {
+    if (kind === frameKind.ready) return this.#takeReady(payload);
+    const facts = this.#facts;
+    if (!facts) throw new MalformedError('a frame comes before the process is ready');
+    const invocation = this.#invocations.get(id);
+    if (!invocation) throw new MalformedError('a frame is of no run');
+    switch (kind) {
+      case frameKind.call: {
+        if (payload.length < 6) throw new MalformedError('a frame is cut');
+        const name = known(facts.functions, payload.readUInt16LE(4));
+        return invocation.call(payload.readUInt32LE(0), name, argumentsOf(payload.subarray(6)));
+      }
+      case frameKind.tell: {
+        if (payload.length < 2) throw new MalformedError('a frame is cut');
+        return invocation.tell(known(facts.functions, payload.readUInt16LE(0)), argumentsOf(payload.subarray(2)));
+      }
+      case frameKind.output:
+        return invocation.output(argumentsOf(payload), payload.length + 9);
+      case frameKind.drop: {
+        if (payload.length !== 6) throw new MalformedError('a frame is cut');
+        return invocation.drop(known(facts.resources, payload.readUInt16LE(0) - 1), payload.readUInt32LE(2));
+      }
+      case frameKind.printed: {
+        const bytes = readCbor(payload);
+        if (!(bytes instanceof Uint8Array)) throw new MalformedError('what was printed has another form');
+        return invocation.print(new TextDecoder().decode(bytes));
+      }
+      case frameKind.returned: {
+        const [cpu, value, ...more] = listOf(readCbor(payload));
+        if (value === undefined || more.length > 0) throw new MalformedError('a result has another form');
+        return invocation.returned(value, numberOf(cpu) / 1000);
+      }
+      case frameKind.failed: {
+        const [cpu, code, why] = listOf(readCbor(payload));
+        return invocation.failed(textOf(code) as FailureCode, firstCauses(textOf(why)), numberOf(cpu) / 1000);
+      }
+      default:
+        throw new MalformedError('a frame has an unknown kind');
+    }
+  }
+
+  #takeReady(payload: Buffer): void {
+    this.#facts ??= readFacts(readCbor(payload));
+    this.#readySockets++;
+    if (this.#readySockets === this.#sockets.length) this.#ready.resolve(this.#facts);
+  }
+
+  /** Says how the process has ended. */
+  #endOf(exit: number | null, by: NodeJS.Signals | null): string {
+    const said = this.#said.trim();
+    if (this.#reason !== undefined) return this.#reason;
+    if (/memory allocation of \d+ bytes failed/.test(said)) return 'has no memory left under its limit';
+    const how = by ? `was ended by ${by}` : `ended with ${exit}`;
+    return said === '' ? how : `${how}: ${firstCauses(said)}`;
+  }
+
+  #gone(reason: string): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    this.#reason ??= reason;
+    for (const socket of this.#sockets) socket.destroy();
+    for (const invocation of [...this.#invocations.values()]) invocation.lost(`its process ${this.#reason}`);
+    this.#ready.reject(pluginLoadError(this.#plugin, `cannot be run: its process ${this.#reason}`));
+    this.#ended.resolve(this.#reason);
+  }
+}
+
+function known(names: readonly string[], index: number): string {
+  const name = names[index];
+  if (name === undefined) throw new MalformedError('a frame has an unknown number');
+  return name;
+}
+
+function listOf(value: CborValue | undefined): readonly CborValue[] {
+  if (!Array.isArray(value)) throw new MalformedError('a frame has another form');
+  return value as readonly CborValue[];
+}
+
+const argumentsOf = (payload: Buffer): readonly CborValue[] => listOf(readCbor(payload));
+
+function textOf(value: CborValue | undefined): string {
+  if (typeof value !== 'string') throw new MalformedError('a frame has another form');
+  return value;
+}
+
+function numberOf(value: CborValue | undefined): number {
+  if (typeof value !== 'number') throw new MalformedError('a frame has another form');
+  return value;
+}
+
+function readFacts(value: CborValue): SandboxFacts {
+  if (typeof value !== 'object' || value === null || !('confinement' in value))
+    throw new MalformedError('the process says that it is ready in another form');
+  const { slots, functions, exports, resources, confinement } = value as Record<string, CborValue>;
+  const kernel = confinement as Record<string, CborValue>;
+  return {
+    slots: numberOf(slots),
+    functions: listOf(functions).map((item) => textOf(listOf(item)[0])),
+    exports: listOf(exports).map(textOf),
+    resources: listOf(resources).map(textOf),
+    confinement: {
+      noNewPrivileges: kernel['no-new-privileges'] === true,
+      seccomp: kernel['seccomp'] === true,
+      landlock: numberOf(kernel['landlock']),
+      memoryLimit: kernel['memory-limit'] === true,
+    },
+  };
+}

@@ -1,0 +1,307 @@
+#include "sandbox/guest/invocation.h"
+
+#include <ctime>
+
+#include "sandbox/library/engine.h"
+#include "sandbox/values/utf8.h"
+#include "sandbox/values/values.h"
+
+namespace aana::sandbox {
+
+namespace {
+
+constexpr size_t kMaxPrinted = 16'384;
+constexpr size_t kMaxReason = 16'384;
+constexpr uint64_t kMs = 1'000'000;
+
+uint64_t ThreadCpuNs() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// The beginning of a text, cut between characters.
+std::string_view Cut(std::string_view text, size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<uint8_t>(text[most]) & 0xc0) == 0x80) most--;
+  return text.substr(0, most);
+}
+
+}  // namespace
+
+Invocation::Invocation(Plugin& plugin, Channel& channel, const Settings& settings, uint32_t id,
+                       std::string_view payload)
+    : channel_(channel), id_(id) {
+  try {
+    Begin(plugin, settings, payload);
+  } catch (const Ended& ended) {
+    Fail(ended.code, ended.what());
+  } catch (const std::exception& error) {
+    Fail("input", error.what());
+  }
+}
+
+Invocation::~Invocation() {
+  future_.reset();  // unwinds the guest's fiber
+  if (error_) wasmtime_error_delete(error_);
+  arguments_.reset();
+  result_.reset();
+  store_.reset();
+  if (pool_) Plugin::Give(*pool_);
+}
+
+void Invocation::Begin(Plugin& plugin, const Settings& settings, std::string_view payload) {
+  CborReader in(payload);
+  if (in.Array() != 3) throw Malformed("a run has another form");
+  const auto which = static_cast<size_t>(in.Integer(0, UINT16_MAX));
+  if (in.Array() != 5) throw Malformed("limits have another form");
+  const auto number = [&] { return static_cast<uint64_t>(in.Integer(0, INT64_MAX / 1'000'000)); };
+  limits_.cpu_ms = number();
+  limits_.stretch_ms = number();
+  limits_.calls = number();
+  limits_.handles = number();
+  limits_.credits = static_cast<int64_t>(number());
+
+  pool_ = plugin.Take();
+  if (!pool_) throw Ended("busy", "all places are taken");
+  if (which >= pool_->exports.size()) throw Malformed("the component has no such export");
+  function_ = &pool_->exports[which];
+  store_.reset(wasmtime_store_new(pool_->engine.get(), this, nullptr));
+  wasmtime_store_limiter(store_.get(), static_cast<int64_t>(settings.memory_bytes), kTableElements, kCoreInstances,
+                         kTables, kMemories);
+  wasmtime_context_set_epoch_deadline(context(), 1);
+  wasmtime_store_epoch_deadline_callback(store_.get(), OnTick, this, nullptr);
+
+  const auto& params = function_->type.params;
+  arguments_ = std::make_unique<Values>(params.size());
+  result_ = std::make_unique<Values>(function_->type.result ? 1 : 0);
+  if (in.Array() != params.size()) throw Malformed("the function takes another number of arguments");
+  ReadCounts counts;
+  for (size_t i = 0; i < params.size(); i++) ReadValue(in, arguments_->data()[i], params[i], context(), counts);
+  in.End();
+  future_.reset(wasmtime_component_linker_instantiate_async(pool_->linker.get(), context(), pool_->component.get(),
+                                                            &instance_, &error_));
+}
+
+wasmtime_error_t* Invocation::OnTick(wasmtime_context_t*, void* data, uint64_t* delta, uint8_t* kind) {
+  constexpr uint8_t kYield = 1;
+  auto& self = *static_cast<Invocation*>(data);
+  const uint64_t now = ThreadCpuNs() - self.step_began_ns_;
+  if (self.cpu_ns_ + now > self.limits_.cpu_ms * kMs) {
+    self.limit_ = "cpu";
+    return wasmtime_error_new("it has computed for too long in all");
+  }
+  if (self.stretch_ns_ + now > self.limits_.stretch_ms * kMs) {
+    self.limit_ = "stretch";
+    return wasmtime_error_new("it has computed for too long without a call");
+  }
+  *delta = 1;
+  *kind = kYield;
+  return nullptr;
+}
+
+void Invocation::Step() {
+  if (state_ == State::kEnded) return;
+  step_began_ns_ = ThreadCpuNs();
+  bool is_done = wasmtime_call_future_poll(future_.get());
+  if (is_done && !error_ && !is_instantiated_) {
+    is_instantiated_ = true;
+    future_.reset();
+    try {
+      StartCall();
+    } catch (const std::exception& error) {
+      return Fail("trap", error.what());
+    }
+    is_done = wasmtime_call_future_poll(future_.get());
+  }
+  const uint64_t spent = ThreadCpuNs() - step_began_ns_;
+  cpu_ns_ += spent;
+  stretch_ns_ += spent;
+  if (is_done) {
+    future_.reset();
+    if (!error_) return Return();
+    const auto message = TakeMessage(std::exchange(error_, nullptr));
+    return Fail(limit_ ? limit_ : "trap", message);
+  }
+  if (!broken_.empty()) return Fail(limit_, broken_);
+  state_ = pending_ && !has_answer_ ? State::kWaiting : State::kRunnable;
+}
+
+void Invocation::StartCall() {
+  auto& function = called_.function;
+  if (!wasmtime_component_instance_get_func(&instance_, context(), function_->index.get(), &function))
+    throw Refused("the function is not exported");
+  if (called_.guard != GuardedFunction::kIntact) throw Refused("libwasmtime has another layout than expected");
+  future_.reset(wasmtime_component_func_call_async(&function, context(), arguments_->data(), arguments_->size(),
+                                                   result_->data(), result_->size(), &error_));
+}
+
+void Invocation::Return() {
+  try {
+    FrameWriter frame(channel_.out(), id_, FrameKind::kReturned);
+    auto out = frame.cbor();
+    out.Array(2);
+    out.Unsigned(cpu_ns_ / 1'000);
+    if (result_->size() == 1)
+      WriteValue(out, *result_->data(), *function_->type.result, context());
+    else
+      out.Null();
+    frame.Commit();
+    state_ = State::kEnded;
+  } catch (const std::exception& error) {
+    Fail("result", error.what());
+  }
+}
+
+void Invocation::Fail(const char* code, std::string_view why) {
+  FrameWriter frame(channel_.out(), id_, FrameKind::kFailed);
+  auto out = frame.cbor();
+  out.Array(3);
+  out.Unsigned(cpu_ns_ / 1'000);
+  out.Text(code);
+  out.Text(IsUtf8(why) ? Cut(why, kMaxReason) : "its message is not UTF-8");
+  frame.Commit();
+  state_ = State::kEnded;
+}
+
+void Invocation::Call(const HostFunction& function, std::span<const wasmtime_component_val_t> arguments,
+                      wasmtime_component_val_t* results, wasmtime_async_continuation_t& continuation) {
+  pending_result_ = results;
+  has_answer_ = false;
+  switch (function.way) {
+    case Way::kAsk:
+      Ask(function, arguments);
+      break;
+    case Way::kTell: {
+      FrameWriter frame(channel_.out(), id_, FrameKind::kTell);
+      frame.Number16(function.number);
+      WriteArguments(frame, function, arguments, context());
+      has_answer_ = true;
+      break;
+    }
+    case Way::kOutput: {
+      const size_t before = channel_.out().size();
+      FrameWriter frame(channel_.out(), id_, FrameKind::kOutput);
+      WriteArguments(frame, function, arguments, context());
+      limits_.credits -= static_cast<int64_t>(channel_.out().size() - before);
+      has_answer_ = limits_.credits > 0;
+      break;
+    }
+  }
+  pending_ = &function;
+  continuation = {[](void* self) { return static_cast<Invocation*>(self)->Continue(); }, this, nullptr};
+}
+
+void Invocation::Ask(const HostFunction& function, std::span<const wasmtime_component_val_t> arguments) {
+  if (++calls_ > limits_.calls) {
+    limit_ = "calls";
+    throw Refused("it has called the host more than " + std::to_string(limits_.calls) + " times");
+  }
+  FrameWriter frame(channel_.out(), id_, FrameKind::kCall);
+  frame.Number32(++call_);
+  frame.Number16(function.number);
+  WriteArguments(frame, function, arguments, context());
+}
+
+void Invocation::WriteArguments(FrameWriter& frame, const HostFunction& function,
+                                std::span<const wasmtime_component_val_t> arguments, wasmtime_context_t* context) {
+  auto out = frame.cbor();
+  out.Array(arguments.size());
+  for (size_t i = 0; i < arguments.size(); i++) WriteValue(out, arguments[i], function.type.params[i], context);
+  frame.Commit();
+}
+
+bool Invocation::Continue() {
+  // A full channel stops guests between their calls, so that what waits for the host stays bounded.
+  if (!has_answer_ || !broken_.empty() || channel_.is_full()) return false;
+  if (pending_->way == Way::kAsk && !TakeAnswer()) return false;
+  if (pending_->way == Way::kOutput) {
+    *pending_result_ = {};
+    pending_result_->kind = kResult;
+    pending_result_->of.result = {true, nullptr};
+  }
+  pending_ = nullptr;
+  return true;
+}
+
+bool Invocation::TakeAnswer() {
+  try {
+    Value value;
+    ReadCounts counts;
+    CborReader in(answer_);
+    ReadValue(in, value.raw(), *pending_->type.result, context(), counts);
+    in.End();
+    handles_ += counts.owned;
+    if (handles_ > limits_.handles) {
+      limit_ = "handles";
+      broken_ = "it holds more than " + std::to_string(limits_.handles) + " resources";
+      return false;
+    }
+    *pending_result_ = value.Release();
+    answer_.clear();
+    answer_.shrink_to_fit();
+    stretch_ns_ = 0;
+    return true;
+  } catch (const std::exception& error) {
+    // A continuation cannot make the guest trap, so the invocation ends.
+    limit_ = "answer";
+    broken_ = pending_->name + ": the host's answer is not valid: " + error.what();
+    return false;
+  }
+}
+
+bool Invocation::IsPending(uint32_t call) const {
+  return state_ == State::kWaiting && pending_ && pending_->way == Way::kAsk && call == call_ && !has_answer_;
+}
+
+void Invocation::Answer(std::string_view payload) {
+  if (!IsPending(TakeNumber32(payload))) throw Malformed("an answer is to no call");
+  answer_ = payload;
+  has_answer_ = true;
+  state_ = State::kRunnable;
+}
+
+void Invocation::Refuse(std::string_view payload) {
+  if (!IsPending(TakeNumber32(payload))) throw Malformed("a refusal is to no call");
+  CborReader in(payload);
+  const std::string why(in.Text());
+  in.End();
+  Fail("refused", why);
+}
+
+void Invocation::Credit(std::string_view payload) {
+  limits_.credits += TakeNumber32(payload);
+  if (state_ != State::kWaiting || !pending_ || pending_->way != Way::kOutput || limits_.credits <= 0) return;
+  has_answer_ = true;
+  state_ = State::kRunnable;
+}
+
+void Invocation::Cancel() {
+  if (state_ != State::kEnded) Fail("cancelled", "it was cancelled");
+}
+
+void Invocation::Drop(uint16_t type, uint32_t number) {
+  if (handles_ > 0) handles_--;
+  if (type == 0) return;
+  FrameWriter frame(channel_.out(), id_, FrameKind::kDrop);
+  frame.Number16(type);
+  frame.Number32(number);
+  frame.Commit();
+}
+
+void Invocation::CountHandle() {
+  if (++handles_ <= limits_.handles) return;
+  limit_ = "handles";
+  throw Refused("it holds more than " + std::to_string(limits_.handles) + " resources");
+}
+
+void Invocation::Print(std::string_view text) {
+  const auto shown = text.substr(0, kMaxPrinted - printed_);
+  if (shown.empty()) return;
+  printed_ += shown.size();
+  FrameWriter frame(channel_.out(), id_, FrameKind::kPrinted);
+  frame.cbor().Bytes(shown);
+  frame.Commit();
+}
+
+}  // namespace aana::sandbox

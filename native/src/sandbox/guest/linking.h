@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "sandbox/guest/plugin.h"
+
+namespace aana::sandbox {
+
+// Defines all imports of the pool's component: those of `aana:…` ask the host, those of `wasi:…` are answered here.
+// `output` is the function that credits pay for, without a version. Throws `Refused` for other imports.
+void LinkImports(Pool& pool, const std::string& output);
+
+}  // namespace aana::sandbox

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sandbox/settings.h"
+#include "sandbox/values/types.h"
+
+namespace aana::sandbox {
+
+// How the host takes the calls of a function.
+enum class Way : uint8_t {
+  kAsk,     // the guest waits for the answer
+  kTell,    // the function has no result, so the guest does not wait
+  kOutput,  // as long as the invocation has credits, the guest does not wait
+};
+
+// A function of the host that the component imports.
+struct HostFunction {
+  uint16_t number;
+  std::string name;  // `aana:host/log@0.1.0#log`
+  FunctionType type;
+  Way way;
+};
+
+// A function of the component that the host calls.
+struct GuestFunction {
+  std::string name;
+  FunctionType type;
+  ExportIndexPtr index;
+};
+
+// A compiled component, linked, in an engine with places for some invocations.
+struct Pool {
+  EnginePtr engine;
+  ComponentPtr component;
+  ResourceTypes resources;
+  std::vector<std::unique_ptr<HostFunction>> functions;  // the linker points to them
+  LinkerPtr linker;
+  std::vector<GuestFunction> exports;
+  uint32_t slots = 0;
+  std::atomic<uint32_t> used = 0;
+};
+
+// The component that this process runs. All threads use it.
+class Plugin {
+ public:
+  // Loads compiled code from a file. Throws `Refused`.
+  Plugin(const Settings& settings, const char* code);
+
+  // The pools have the same functions, exports and resource types.
+  const Pool& description() const { return *pools_.front(); }
+  // Returns a pool with a free place, which is then taken until `Give`. Null when all are taken.
+  Pool* Take();
+  static void Give(Pool& pool) { pool.used--; }
+  // Ends the present slices of all guests.
+  void Tick();
+
+ private:
+  std::vector<std::unique_ptr<Pool>> pools_;
+};
+
+}  // namespace aana::sandbox

@@ -1,0 +1,40 @@
+// The sandbox of endpoint plugins: a process that compiles one component, or runs it.
+//
+//   aana-sandbox describe [name=value…]  0: component, 1: its description
+//   aana-sandbox compile  [name=value…]  0: component, 1: its description, 3: its compiled code
+//   aana-sandbox serve    [name=value…]  3: compiled code, 4…: a stream socket for each thread
+//
+// Standard error gets one sentence. Exit codes: 2 the component is refused, 3 something else failed, 4 the host has
+// broken the protocol.
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+#include "sandbox/compile.h"
+#include "sandbox/library/owned.h"
+#include "sandbox/serve.h"
+
+int main(int count, char** arguments) {
+  using namespace aana::sandbox;
+  try {
+    const char* mode = count > 1 ? arguments[1] : "";
+    const Settings settings = ReadSettings(count > 2 ? count - 2 : 0, arguments + 2);
+    if (strcmp(mode, "describe") == 0) {
+      RunCompiler(settings, false);
+    } else if (strcmp(mode, "compile") == 0) {
+      RunCompiler(settings, true);
+    } else if (strcmp(mode, "serve") == 0) {
+      Serve(settings);
+    } else {
+      fprintf(stderr, "usage: aana-sandbox describe|compile|serve [name=value...]\n");
+      return 3;
+    }
+    return 0;
+  } catch (const Refused& error) {
+    fprintf(stderr, "%s\n", error.what());
+    return 2;
+  } catch (const std::exception& error) {
+    fprintf(stderr, "%s\n", error.what());
+    return 3;
+  }
+}

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+
+namespace aana::sandbox {
+
+// What the kernel enforces for this process. `landlock` is the version of its interface, 0 without it.
+struct Confinement {
+  bool has_no_new_privileges = false;
+  bool has_filter = false;
+  int landlock = 0;
+  bool has_memory_limit = false;
+};
+
+// What a guest, or a hole in the library, could misuse is taken away in three steps. The first is before the library is
+// used, because it keeps descriptors of its own: descriptors from `first` on are closed, and the environment is
+// emptied.
+void DropInheritance(int first);
+
+// The second step is before threads start: no new privileges, no core dumps, few descriptors, and with Landlock no
+// files, no TCP, and no signals to others. `data_bytes` bounds the private memory of the process, beyond what it has.
+Confinement ConfineProcess(uint64_t data_bytes);
+
+// The third step is after all threads have started: only the system calls that running guests need remain, for all
+// threads. A compiler may still make memory executable, though it does not execute it.
+enum class Code : uint8_t { kFixed, kCompiled };
+void FilterSystemCalls(Confinement& confinement, Code code);
+
+}  // namespace aana::sandbox
