@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <new>
 
 #include "sandbox/compile.h"
 #include "sandbox/library/owned.h"
@@ -33,6 +34,9 @@ int main(int count, char** arguments) {
   } catch (const Refused& error) {
     fprintf(stderr, "%s\n", error.what());
     return 2;
+  } catch (const std::bad_alloc&) {
+    fprintf(stderr, "no memory is left\n");
+    return 3;
   } catch (const std::exception& error) {
     fprintf(stderr, "%s\n", error.what());
     return 3;

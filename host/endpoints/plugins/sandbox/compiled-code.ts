@@ -46,6 +46,8 @@ export const defaultCompileLimits: CompileLimits = {
 export interface CompiledComponent {
   /** Path of the code, which only the sandbox that made it can load. */
   readonly code: string;
+  /** Whether it was made fast. Only a process with the same choice can load it. */
+  readonly isFast: boolean;
   readonly types: ComponentTypes;
 }
 
@@ -72,11 +74,11 @@ export async function describeComponent(options: CompileOptions): Promise<Compon
  * folder, because code is loaded without further checks. Throws `PluginLoadError`.
  */
 export async function compileComponent(options: CompileOptions, folder: string): Promise<CompiledComponent> {
-  const { plugin } = options;
+  const { plugin, isFast = false } = options;
   await prepareFolder(plugin, folder);
   const key = await keyOf(options);
   const kept = await keptCode(folder, key);
-  if (kept) return kept;
+  if (kept) return { ...kept, isFast };
   const temporary = join(folder, `.${key}.${randomSuffix()}`);
   try {
     const file = await open(temporary, 'wx', 0o600);
@@ -94,7 +96,7 @@ export async function compileComponent(options: CompileOptions, folder: string):
     const text: Kept = { sha256, description: description.toString('base64') };
     await writeFile(temporary, JSON.stringify(text), { mode: 0o600, flush: true });
     await rename(temporary, join(folder, `${key}.json`));
-    return { code, types };
+    return { code, isFast, types };
   } catch (cause) {
     const isFull = cause instanceof Error && 'code' in cause && cause.code === 'ENOSPC';
     throw isFull
@@ -129,7 +131,7 @@ async function keyOf({ sandbox, component, isFast }: CompileOptions): Promise<st
   return (await hashFile(hash, component)).digest('hex');
 }
 
-async function keptCode(folder: string, key: string): Promise<CompiledComponent | undefined> {
+async function keptCode(folder: string, key: string): Promise<Omit<CompiledComponent, 'isFast'> | undefined> {
   try {
     const { sha256, description } = JSON.parse(await readFile(join(folder, `${key}.json`), 'utf8')) as Kept;
     const code = codePath(folder, sha256);
@@ -178,17 +180,19 @@ async function runCompiler(
 function refusal(plugin: string, { code, signal, stderr }: RunContainedResult, limits: CompileLimits): AanaError {
   const said = stderr.trim();
   if (code === 2) return pluginLoadError(plugin, `has a component that cannot be used: ${firstCauses(said)}`);
-  if (code === 3) return pluginLoadError(plugin, `cannot be compiled: ${said}`);
   if (signal === 'SIGXCPU')
     return pluginLoadError(plugin, `cannot be compiled: it takes more than ${limits.cpuSeconds} s of computing`);
-  if (/memory allocation|Cannot allocate memory/.test(said))
+  if (/memory allocation|no memory is left/.test(said))
     return pluginLoadError(plugin, `cannot be compiled: it takes more than ${limits.memoryBytes} bytes of memory`);
+  if (code === 3) return pluginLoadError(plugin, `cannot be compiled: ${said}`);
   return pluginLoadError(plugin, `cannot be compiled: its compiler ended with ${signal ?? code}: ${said.slice(-500)}`);
 }
 
-/** Returns an error of the library as one line: what failed, and its causes. */
+/** Returns an error of the library as one line: what failed, and its causes. Of a trap, only its causes. */
 export function firstCauses(text: string): string {
-  return text
+  const causes = text.indexOf('Caused by:');
+  const isTrap = causes > 0 && text.startsWith('error while executing at wasm backtrace:');
+  return (isTrap ? text.slice(causes) : text)
     .split('\n')
     .map((line) => line.trim().replace(/^\d+: /, ''))
     .filter((line) => line !== '' && line !== 'Caused by:')

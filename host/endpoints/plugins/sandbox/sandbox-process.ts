@@ -16,6 +16,8 @@ export interface SandboxOptions {
   readonly plugin: string;
   /** Path of the component's compiled code. */
   readonly code: string;
+  /** Whether the code was made fast. */
+  readonly isFast: boolean;
   /** The interface whose functions are run, such as `aana:host/endpoint@0.1.0`. */
   readonly endpoint: string;
   /** The function whose calls are output, without a version, such as `aana:host/output#write`. */
@@ -141,10 +143,11 @@ class Connection implements InvocationPort {
     }
   }
 
-  constructor({ program, plugin, endpoint, output, limits, signal }: SandboxOptions, code: number) {
+  constructor({ program, plugin, isFast, endpoint, output, limits, signal }: SandboxOptions, code: number) {
     this.#plugin = plugin;
     const args = [
       'serve',
+      `fast=${Number(isFast)}`,
       `threads=${limits.threads}`,
       `slots=${limits.slots}`,
       `warm-slots=${limits.warmSlots}`,
@@ -186,7 +189,7 @@ class Connection implements InvocationPort {
     const invocation = new SandboxInvocation(id, run, this);
     this.#invocations.set(id, invocation);
     void invocation.outcome.then(() => this.#invocations.delete(id));
-    if (this.#isGone) invocation.lost(this.#reason ?? 'its process has ended');
+    if (this.#isGone) invocation.lost(`its process ${this.#reason ?? 'has ended'}`);
     else {
       const { cpuMs, stretchMs, hostCalls, handles, outputBytes } = run.limits;
       try {
@@ -290,7 +293,8 @@ class Connection implements InvocationPort {
   #endOf(exit: number | null, by: NodeJS.Signals | null): string {
     const said = this.#said.trim();
     if (this.#reason !== undefined) return this.#reason;
-    if (/memory allocation of \d+ bytes failed/.test(said)) return 'has no memory left under its limit';
+    if (/memory allocation of \d+ bytes failed|no memory is left/.test(said))
+      return 'has no memory left under its limit';
     const how = by ? `was ended by ${by}` : `ended with ${exit}`;
     return said === '' ? how : `${how}: ${firstCauses(said)}`;
   }

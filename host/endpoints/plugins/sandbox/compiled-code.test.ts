@@ -1,0 +1,184 @@
+// Compiling: what is no component, limits, and the folder with compiled code.
+import { chmod, cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { parse } from '@bytecodealliance/jco-transpile/wasm-tools';
+import { errorOf } from '../../../test/helpers/error-of.ts';
+import { smallDisk } from '../../../test/helpers/small-disk.ts';
+import { skip } from '../../../test/skip.ts';
+import { compileComponent, type CompileLimits, describeComponent } from './compiled-code.ts';
+import {
+  answerOf,
+  endpoint,
+  go,
+  output,
+  processLimits,
+  sandbox,
+  withBytes,
+  withWat,
+} from './fixtures/serve-component.ts';
+import { SandboxProcess } from './sandbox-process.ts';
+
+const Compiling = suite('compiled code of components');
+const plugin = 'test';
+const guest = { go: '(i32.const 7)' };
+
+async function withFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), 'aana-code-'));
+  try {
+    return await use(folder);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const refusalOf = (bytes: Uint8Array, limits: Partial<CompileLimits> = {}): Promise<string> =>
+  withBytes(bytes, async (component) => {
+    const error = await errorOf(describeComponent({ sandbox, plugin, component, isFast: false, limits }));
+    assert.is(error.name, 'PluginLoadError');
+    return error.message;
+  });
+
+Compiling('what is no component is refused with the reason', async () => {
+  const core = await parse('(module)');
+  assert.is(await refusalOf(Buffer.from('')), 'plugin test has a component that cannot be used: it is not WebAssembly');
+  assert.match(await refusalOf(Buffer.from('PK\x03\x04 a zip file')), /it is not WebAssembly$/);
+  assert.match(await refusalOf(core), /it is a core module, and not a component$/);
+  const other = Uint8Array.from(await parse('(component)'));
+  other[4] = 0x0e;
+  assert.match(await refusalOf(other), /it is a component of another version of the format$/);
+});
+
+Compiling('a component that is cut or damaged is refused wherever it is cut', async () => {
+  const whole = await withWat(guest, (file) => readFile(file));
+  for (let length = 8; length < whole.length - 1; length += Math.ceil(whole.length / 12)) {
+    // A cut between two sections leaves a component that lacks something.
+    const message = await withBytes(whole.subarray(0, length), async (component) =>
+      describeComponent({ sandbox, plugin, component }).then(
+        ({ exports }) => (exports.length === 0 ? 'it cannot be compiled: nothing is exported' : 'it was accepted'),
+        (error: Error) => error.message,
+      ),
+    );
+    assert.match(message, /it cannot be compiled: ./, `cut after ${length} bytes`);
+  }
+});
+
+Compiling('a component over the limits of size and of memory is refused', async () => {
+  const large = Buffer.alloc(100_000);
+  assert.match(
+    await refusalOf(large, { componentBytes: 50_000 }),
+    /cannot be used: it has more than 50000 bytes, which is the limit$/,
+  );
+  const body = '(i32.store (local.get 0) (i32.add (i32.load (local.get 0)) (i32.const 1)))'.repeat(20_000);
+  const functions = Array.from({ length: 40 }, () => `(func (param i32) ${body})`).join('');
+  const heavy = await parse(`(component (core module (memory 1) ${functions}))`);
+  assert.match(
+    await refusalOf(heavy, { memoryBytes: 8 * 1024 * 1024 }),
+    /cannot be compiled: it takes more than 8388608 bytes of memory$/,
+  );
+  assert.match(await refusalOf(heavy, { cpuSeconds: 1 }), /cannot be compiled: it takes more than 1 s of computing$/);
+});
+
+Compiling('a component that is not there is named', async () => {
+  const error = await errorOf(describeComponent({ sandbox, plugin, component: '/nowhere/a.wasm' }));
+  assert.match(error.message, /has no component that can be read at \/nowhere\/a\.wasm$/);
+});
+
+Compiling('code is kept, and compiled again when it or what it is made of has changed', async () => {
+  await withFolder((folder) =>
+    withWat(guest, async (component) => {
+      const options = { sandbox, plugin, component };
+      const { code, types } = await compileComponent(options, folder);
+      const made = (await readdir(folder)).sort();
+      assert.is(made.length, 2);
+      const again = await compileComponent(options, folder);
+      assert.equal([again.code, again.types], [code, types]);
+      assert.equal((await readdir(folder)).sort(), made);
+
+      // Faster code is other code.
+      assert.is.not((await compileComponent({ ...options, isFast: true }, folder)).code, code);
+
+      const good = await readFile(code);
+      for (const spoil of [() => writeFile(code, 'no code at all'), () => truncate(code, 1000), () => rm(code)]) {
+        await spoil();
+        assert.is((await compileComponent(options, folder)).code, code);
+        assert.equal(await readFile(code), good);
+      }
+    }),
+  );
+});
+
+Compiling('code that was made by another library or is damaged ends the start with the reason', async () => {
+  await withFolder((folder) =>
+    withWat(guest, async (component) => {
+      const { code } = await compileComponent({ sandbox, plugin, component }, folder);
+      const good = await readFile(code);
+      const start = async (bytes: Uint8Array): Promise<string> => {
+        const file = join(folder, 'changed.code');
+        await writeFile(file, bytes);
+        const options = {
+          program: sandbox.program,
+          plugin,
+          code: file,
+          isFast: false,
+          endpoint,
+          output,
+          limits: processLimits,
+        };
+        const error = await errorOf(SandboxProcess.start(options).then((process) => process.close()));
+        return error.message;
+      };
+      const version = Buffer.from(good);
+      const at = version.indexOf('\x0250');
+      assert.ok(at > 0, 'the code names no version');
+      version.write('\x0249', at);
+      for (const bad of [version, good.subarray(0, 500), Buffer.from('nothing'), Buffer.alloc(0)])
+        assert.match(
+          await start(bad),
+          /^plugin test cannot be run: its process ended with 2: its code cannot be loaded: /,
+        );
+    }),
+  );
+});
+
+Compiling('a folder that others can write to is refused', async () => {
+  await withFolder((folder) =>
+    withWat(guest, async (component) => {
+      await chmod(folder, 0o777);
+      const error = await errorOf(compileComponent({ sandbox, plugin, component }, folder));
+      assert.match(error.message, /cannot be compiled: others can write to .*: run chmod 700 on it, or remove it$/);
+    }),
+  );
+});
+
+Compiling('a full disk is named, and nothing is left on it', async () => {
+  using disk = smallDisk(16);
+  if (!disk) return skip('code on a full disk', 'this process may not mount a disk');
+  await withWat(guest, async (component) => {
+    const folder = join(disk.folder, 'code');
+    const error = await errorOf(compileComponent({ sandbox, plugin, component }, folder));
+    assert.match(error.message, /no space is left/);
+    assert.equal(await readdir(folder), []);
+  });
+});
+
+Compiling('fast code runs, too', async () => {
+  await withFolder((folder) =>
+    withWat(guest, async (component) => {
+      // The program may lie anywhere, with its library.
+      const moved = join(folder, 'program');
+      await cp(join(sandbox.program, '..'), moved, { recursive: true });
+      const program = join(moved, 'aana-sandbox');
+      const options = { sandbox: { ...sandbox, program }, plugin, component, isFast: true };
+      const { code } = await compileComponent(options, join(folder, 'code'));
+      await using process = await SandboxProcess.start({
+        ...{ program, plugin, code, isFast: true, endpoint, output, limits: processLimits },
+      });
+      assert.equal(answerOf(await go(process, '{}')), { ok: '7' });
+    }),
+  );
+});
+
+Compiling.run();

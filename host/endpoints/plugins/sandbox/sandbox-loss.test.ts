@@ -1,0 +1,191 @@
+// What becomes of runs when their process is killed, stopped, out of memory, or sends what is no frame.
+import { createHash, randomInt } from 'node:crypto';
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { deferred } from '../../../base/core/deferred.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
+import type { CborValue } from './cbor.ts';
+import {
+  answerOf,
+  endpoint,
+  go,
+  looping,
+  output,
+  processLimits,
+  serveWat,
+  waiting,
+} from './fixtures/serve-component.ts';
+import { frameKind, frameOf } from './frames.ts';
+import { SandboxProcess } from './sandbox-process.ts';
+
+const Loss = suite('a sandbox that is lost');
+const long = 'more than ten characters';
+
+Loss('a killed process loses its runs with the reason, and says which had effects', async () => {
+  await using process_ = await serveWat(waiting);
+  const asked = deferred();
+  const never = new Promise<CborValue>(() => {});
+  const run = go(process_, '{}', {
+    answer: () => {
+      asked.resolve();
+      return never;
+    },
+  });
+  await asked.promise;
+  process.kill(process_.pid!, 'SIGKILL');
+  const reason = 'its process was ended by SIGKILL';
+  assert.equal(await run, { state: 'lost', reason, hadEffects: true });
+  assert.is(await process_.ended, 'was ended by SIGKILL');
+  assert.equal(await go(process_, '{}'), { state: 'lost', reason, hadEffects: false });
+});
+
+Loss('a run without effects says so', async () => {
+  await using process_ = await serveWat(looping);
+  const run = go(process_, long);
+  process.kill(process_.pid!, 'SIGKILL');
+  assert.equal(await run, { state: 'lost', reason: 'its process was ended by SIGKILL', hadEffects: false });
+});
+
+Loss('a stopped process is ended when it does not cancel a run, and loses the others', async () => {
+  await using process_ = await serveWat(looping);
+  const other = go(process_, long);
+  process.kill(process_.pid!, 'SIGSTOP');
+  const run = await go(process_, '{}', { limits: { deadlineMs: 50 } });
+  assert.equal(run, { state: 'stopped', by: 'deadline' });
+  const reason = 'its process did not cancel a run within 5000 ms';
+  assert.equal(await other, { state: 'lost', reason, hadEffects: false });
+});
+
+Loss('memory of all guests together is limited, and the process serves on or is lost with the reason', async () => {
+  // Each guest takes all of the memory that one may have, and fills it.
+  const filling = {
+    go: `(loop $l (br_if $l (i32.gt_s (memory.grow (i32.const 16)) (i32.const 0))))
+      (memory.fill (i32.const 65536) (i32.const 1) (i32.sub (i32.mul (memory.size) (i32.const 65536)) (i32.const 65536)))
+      (i32.div_u (memory.size) (i32.const 200))`,
+  };
+  await using process_ = await serveWat(filling, { memoryBytes: 64 << 20, totalBytes: 128 << 20, slots: 32 });
+  assert.equal(answerOf(await go(process_, '{}')), { ok: '5' });
+  const outcomes = await Promise.all(Array.from({ length: 32 }, () => go(process_, '{}')));
+  const status = await readFile(`/proc/${process_.pid}/status`, 'utf8').catch(() => '');
+  const peakKib = Number(/VmHWM:\s+(\d+)/.exec(status)?.[1] ?? 0);
+  assert.ok(peakKib < 700 * 1024, `it had ${peakKib} KiB`);
+  for (const outcome of outcomes) assert.ok(['returned', 'failed', 'lost'].includes(outcome.state));
+  assert.ok(
+    outcomes.some((outcome) => outcome.state === 'returned'),
+    JSON.stringify(outcomes[0]),
+  );
+});
+
+Loss('closing a process loses its runs, and closing it twice is fine', async () => {
+  const process_ = await serveWat(looping);
+  const run = go(process_, long);
+  await process_.close();
+  await process_.close();
+  assert.equal(await run, { state: 'lost', reason: 'its process was closed', hadEffects: false });
+});
+
+/** Starts a program in Node in place of the sandbox. `socket` is its stream to the host. */
+async function standIn<T>(code: string, use: (options: Parameters<typeof SandboxProcess.start>[0]) => Promise<T>) {
+  const dir = await mkdtemp(join(tmpdir(), 'aana-stand-in-'));
+  try {
+    const program = join(dir, 'program');
+    const net = `const socket = new (require('node:net').Socket)({ fd: 4 });`;
+    await writeFile(program, `#!${process.execPath}\n${net}\nsocket.resume();\n${code}\n`);
+    await chmod(program, 0o755);
+    const options = { plugin: 'test', code: program, isFast: false, endpoint, output, limits: processLimits };
+    return await use({ ...options, program });
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+const ready = frameOf(0, frameKind.ready, [], {
+  slots: 4,
+  functions: [['aana:host/invocation@0.1.0#remaining-ms', 'ask']],
+  exports: ['describe', 'run'],
+  resources: ['aana:host/media.audio'],
+  confinement: { 'no-new-privileges': true, seccomp: true, landlock: 0, 'memory-limit': true },
+});
+const inHex = (bytes: Uint8Array): string => `Buffer.from('${Buffer.from(bytes).toString('hex')}', 'hex')`;
+
+Loss('a process that ends before it is ready refuses the plugin with what it said', async () => {
+  await standIn(`process.stderr.write('no engine\\n'); process.exit(3);`, async (options) => {
+    const error = await errorOf(SandboxProcess.start(options));
+    assert.is(error.message, 'plugin test cannot be run: its process ended with 3: no engine');
+  });
+});
+
+Loss('a process that is never ready is ended', async () => {
+  await standIn('', async (options) => {
+    const limits = { ...options.limits, startMs: 200 };
+    const error = await errorOf(SandboxProcess.start({ ...options, limits }));
+    assert.is(error.message, 'plugin test cannot be run: its process was not ready within 200 ms');
+  });
+});
+
+Loss('a process that sends what is no frame is ended, and loses its runs', async () => {
+  const wrong: readonly (readonly [string, Uint8Array])[] = [
+    ['a length that no frame has', Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0])],
+    ['an unknown kind', frameOf(1, 99, [])],
+    ['a frame of no run', frameOf(77, frameKind.returned, [], [1, 'x'])],
+    ['an unknown function', frameOf(1, frameKind.tell, [9])],
+    ['a cut call', frameOf(1, frameKind.call, [])],
+    ['a result of another form', frameOf(1, frameKind.returned, [], 'x')],
+    ['a result that is no CBOR', Buffer.concat([Buffer.from([6, 0, 0, 0, 1, 0, 0, 0, frameKind.returned, 0xff])])],
+    ['a name that changes objects', Buffer.concat([frameOf(1, frameKind.returned, [], { 'zzproto--': 1 })])],
+  ];
+  for (const [what, bytes] of wrong)
+    await standIn(
+      `socket.write(${inHex(ready)}); socket.once('data', () => socket.write(${inHex(bytes)}));`,
+      async (options) => {
+        await using process_ = await SandboxProcess.start(options);
+        const outcome = await go(process_, '{}');
+        assert.is(outcome.state, 'lost', what);
+        assert.match(
+          outcome.state === 'lost' ? outcome.reason : '',
+          /^its process sent what the host cannot use: ./,
+          what,
+        );
+      },
+    );
+});
+
+Loss('no changed frame of a process ends the host', async () => {
+  const seed = randomInt(2 ** 31);
+  process.stdout.write(`seed ${seed}\n`);
+  let state = createHash('sha256').update(String(seed)).digest();
+  const random = (below: number): number => {
+    state = createHash('sha256').update(state).digest();
+    return state.readUInt32LE(0) % below;
+  };
+  const answers = [
+    frameOf(1, frameKind.returned, [], [10, { ok: 'a result' }]),
+    frameOf(1, frameKind.failed, [], [10, 'trap', 'a reason']),
+    frameOf(1, frameKind.output, [], ['a chunk']),
+    frameOf(1, frameKind.printed, [], Buffer.from('a text')),
+    frameOf(1, frameKind.call, [1], []),
+  ];
+  const changed = Array.from({ length: 60 }, () => {
+    const bytes = Buffer.concat([answers[random(answers.length)]!, answers[0]!]);
+    for (let n = random(4); n >= 0; n--) bytes[random(bytes.length)] = random(256);
+    return bytes;
+  });
+  await standIn(
+    // Each process sends the next one of the frames for its first run, and then ends.
+    `const all = [${changed.map(inHex).join(',')}];
+     socket.write(${inHex(ready)});
+     socket.once('data', (data) => socket.write(all[Number(/"n":(\\d+)/.exec(data.toString('latin1'))[1])], () => setTimeout(() => process.exit(0), 20)));`,
+    async (options) => {
+      for (let n = 0; n < changed.length; n++) {
+        await using process_ = await SandboxProcess.start(options);
+        const outcome = await go(process_, `{"n":${n}}`, { answer: () => 1, limits: { deadlineMs: 5_000 } });
+        assert.ok(['returned', 'failed', 'lost', 'stopped'].includes(outcome.state), `frame ${n} of seed ${seed}`);
+      }
+    },
+  );
+});
+
+Loss.run();

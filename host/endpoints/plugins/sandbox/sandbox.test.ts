@@ -1,0 +1,244 @@
+// Runs of guests in a process of the sandbox: the real program with real components.
+import { join } from 'node:path';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { deferred } from '../../../base/core/deferred.ts';
+import { silentLogger } from '../../../base/core/log/logger.ts';
+import { packageRoot } from '../../../base/core/package-root.ts';
+import { buildPlugin } from '../build/build-plugin.ts';
+import type { CborValue } from './cbor.ts';
+import { answerOf, begin, go, looping, runLimits, serveFile, serveWat, waiting } from './fixtures/serve-component.ts';
+
+const Sandbox = suite('the sandbox of plugins');
+const long = 'more than ten characters';
+
+Sandbox('a guest answers, each run in a fresh instance', async () => {
+  await using process = await serveWat({
+    declarations: '(global $runs (mut i32) (i32.const 0))',
+    go: '(global.set $runs (i32.add (global.get $runs) (i32.const 1))) (global.get $runs)',
+  });
+  for (let i = 0; i < 3; i++) assert.equal(answerOf(await go(process, '{}')), { ok: '1' });
+  assert.is(process.running, 0);
+});
+
+Sandbox('the kernel enforces what the process says', async () => {
+  await using process = await serveWat({ go: '(i32.const 7)' });
+  const { noNewPrivileges, seccomp, memoryLimit } = process.facts.confinement;
+  assert.equal({ noNewPrivileges, seccomp, memoryLimit }, { noNewPrivileges: true, seccomp: true, memoryLimit: true });
+});
+
+Sandbox('the host answers a call of a guest', async () => {
+  await using process = await serveWat(waiting);
+  const asked: unknown[] = [];
+  const answer = async (name: string, args: readonly CborValue[]): Promise<CborValue> => {
+    asked.push([name, args]);
+    return 60_004;
+  };
+  assert.equal(answerOf(await go(process, '{}', { answer })), { ok: '4' });
+  assert.equal(asked, [['aana:host/invocation@0.1.0#remaining-ms', []]]);
+});
+
+Sandbox('an answer of another type ends the run, and names the function', async () => {
+  await using process = await serveWat(waiting);
+  for (const wrong of ['text', -1, 2n ** 64n, null, [1], { ok: 1 }, 1.5]) {
+    const outcome = await go(process, '{}', { answer: () => wrong });
+    assert.is(outcome.state, 'failed', String(wrong));
+    assert.ok(outcome.state === 'failed' && ['answer', 'refused'].includes(outcome.code), JSON.stringify(outcome));
+  }
+  assert.equal(answerOf(await go(process, '{}', { answer: () => 1 })), { ok: '1' });
+});
+
+Sandbox('a call that the host refuses ends the run with its message', async () => {
+  await using process = await serveWat(waiting);
+  const outcome = await go(process, '{}', {
+    answer: () => {
+      throw new Error('no such clock');
+    },
+  });
+  assert.ok(outcome.state === 'failed' && outcome.code === 'refused', JSON.stringify(outcome));
+  assert.is(outcome.state === 'failed' && outcome.reason, 'no such clock');
+});
+
+Sandbox('arguments of another type end the run before it begins', async () => {
+  await using process = await serveWat({ go: '(i32.const 7)' });
+  for (const args of [[], ['go'], ['go', 7], ['go', '{}', '{}'], [null, null]]) {
+    const outcome = await process.run({ export: 'run', args, limits: runLimits, answer: () => null }).outcome;
+    assert.ok(outcome.state === 'failed' && outcome.code === 'input', JSON.stringify(outcome));
+  }
+});
+
+Sandbox('a trap ends its run only', async () => {
+  await using process = await serveWat({
+    go: '(if (i32.gt_u (local.get $length) (i32.const 10)) (then unreachable)) (i32.const 7)',
+  });
+  const [bad, good] = await Promise.all([go(process, long), go(process, '{}')]);
+  assert.ok(bad.state === 'failed' && bad.code === 'trap', JSON.stringify(bad));
+  assert.match(bad.state === 'failed' ? bad.reason : '', /unreachable/);
+  assert.equal(answerOf(good), { ok: '7' });
+});
+
+Sandbox('a loop is cancelled, and others run beside it', async () => {
+  await using process = await serveWat(looping);
+  const leave = new AbortController();
+  const loops = [1, 2, 3].map(() => go(process, long, { signal: leave.signal }));
+  for (let i = 0; i < 5; i++) assert.equal(answerOf(await go(process, '{}')), { ok: '7' });
+  leave.abort();
+  for (const outcome of await Promise.all(loops)) assert.equal(outcome, { state: 'stopped', by: 'signal' });
+  assert.equal(answerOf(await go(process, '{}')), { ok: '7' });
+});
+
+Sandbox('a run that waits for the host is cancelled, and late answers are ignored', async () => {
+  await using process = await serveWat(waiting);
+  const answers = Array.from({ length: 5 }, () => deferred<CborValue>());
+  const asked = deferred();
+  const leave = new AbortController();
+  let calls = 0;
+  const answer = (): Promise<CborValue> => {
+    if (++calls === answers.length) asked.resolve();
+    return answers[calls - 1]!.promise;
+  };
+  const runs = answers.map(() => go(process, '{}', { answer, signal: leave.signal }));
+  await asked.promise;
+  leave.abort();
+  for (const { resolve } of answers) resolve(1);
+  for (const outcome of await Promise.all(runs)) assert.equal(outcome, { state: 'stopped', by: 'signal' });
+  assert.equal(answerOf(await go(process, '{}', { answer: () => 3 })), { ok: '3' });
+});
+
+Sandbox('a run that has aborted before it begins is stopped', async () => {
+  await using process = await serveWat(looping);
+  assert.equal(await go(process, long, { signal: AbortSignal.abort() }), { state: 'stopped', by: 'signal' });
+});
+
+Sandbox('a deadline ends loops and waits', async () => {
+  await using process = await serveWat(looping);
+  assert.equal(await go(process, long, { limits: { deadlineMs: 50 } }), { state: 'stopped', by: 'deadline' });
+  await using other = await serveWat(waiting);
+  const never = new Promise<CborValue>(() => {});
+  const outcome = await go(other, '{}', { answer: () => never, limits: { deadlineMs: 50 } });
+  assert.equal(outcome, { state: 'stopped', by: 'deadline' });
+});
+
+Sandbox('computing is limited in all, and between two calls', async () => {
+  await using process = await serveWat(looping);
+  const inAll = await go(process, long, { limits: { cpuMs: 30 } });
+  assert.ok(inAll.state === 'failed' && inAll.code === 'cpu', JSON.stringify(inAll));
+  const stretch = await go(process, long, { limits: { stretchMs: 30 } });
+  assert.ok(stretch.state === 'failed' && stretch.code === 'stretch', JSON.stringify(stretch));
+});
+
+Sandbox('calls of the host are limited', async () => {
+  await using process = await serveWat({ ...waiting, go: '(loop $l (drop (call $ask)) (br $l)) (i32.const 7)' });
+  let calls = 0;
+  const outcome = await go(process, '{}', { answer: () => ++calls, limits: { hostCalls: 20 } });
+  assert.ok(outcome.state === 'failed' && outcome.code === 'calls', JSON.stringify(outcome));
+  assert.is(calls, 20);
+});
+
+Sandbox('a thousand runs wait in one thread', async () => {
+  await using process = await serveWat(waiting, { slots: 1000, warmSlots: 8 });
+  const answers: (() => void)[] = [];
+  const all = deferred();
+  const runs = Array.from({ length: 1000 }, (_, n) => {
+    const answer = (): Promise<CborValue> =>
+      new Promise((resolve) => {
+        if (answers.push(() => resolve(n)) === 1000) all.resolve();
+      });
+    return go(process, '{}', { answer });
+  });
+  await all.promise;
+  const refused = await go(process, '{}');
+  assert.ok(refused.state === 'failed' && refused.code === 'busy', JSON.stringify(refused));
+  for (const answer of answers) answer();
+  const outcomes = await Promise.all(runs);
+  assert.equal(outcomes.map((outcome) => (answerOf(outcome) as { ok: string }).ok).join(''), '0123456789'.repeat(100));
+});
+
+Sandbox('runs are spread over threads', async () => {
+  await using process = await serveWat(waiting, { threads: 3 });
+  const outcomes = await Promise.all(Array.from({ length: 30 }, () => go(process, '{}', { answer: () => 5 })));
+  assert.ok(outcomes.every((outcome) => (answerOf(outcome) as { ok: string }).ok === '5'));
+});
+
+/** A guest that sends 200 chunks of 1000 bytes, and answers with 7. */
+const streaming = {
+  imports: '(import "aana:host/output@0.1.0" "write" (func $write (param i32 i32 i32)))',
+  go: `(local $n i32) (memory.fill (i32.const 8192) (i32.const 97) (i32.const 1000))
+    (loop $l (call $write (i32.const 8192) (i32.const 1000) (i32.const 16))
+      (local.set $n (i32.add (local.get $n) (i32.const 1))) (br_if $l (i32.lt_u (local.get $n) (i32.const 200))))
+    (i32.const 7)`,
+};
+
+Sandbox('output reaches its reader in order, and a guest waits for a slow one', async () => {
+  await using process = await serveWat(streaming);
+  const run = begin(process, '{}', { limits: { outputBytes: 10_000 } });
+  let isOver = false;
+  void run.outcome.then(() => (isOver = true));
+  let chunks = 0;
+  for await (const [text] of run.outputs()) {
+    assert.is(String(text).length, 1000);
+    chunks++;
+    if (chunks === 100) {
+      // What is under way is at most the limit and a chunk, so half of the stream cannot have been sent.
+      for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+      assert.not(isOver, 'the guest did not wait');
+    }
+  }
+  assert.is(chunks, 200);
+  assert.equal(answerOf(await run.outcome), { ok: '7' });
+});
+
+Sandbox('a reader that leaves cancels the run', async () => {
+  await using process = await serveWat(streaming);
+  const run = begin(process, '{}', { limits: { outputBytes: 2000 } });
+  for await (const _chunk of run.outputs()) break;
+  assert.equal(await run.outcome, { state: 'stopped', by: 'signal' });
+});
+
+Sandbox('a guest without readers waits until it is cancelled', async () => {
+  await using process = await serveWat(streaming);
+  const run = begin(process, '{}', { limits: { outputBytes: 2000, deadlineMs: 100 } });
+  assert.equal(await run.outcome, { state: 'stopped', by: 'deadline' });
+});
+
+Sandbox('a plugin in TypeScript runs, with resources, typed records and log lines', async () => {
+  const { component } = await buildPlugin(join(packageRoot, 'plugins', 'video-transcribe'), { log: silentLogger });
+  await using process = await serveFile(component);
+  const described = await process.run({ export: 'describe', args: [], limits: runLimits, answer: () => null }).outcome;
+  const [info] = answerOf(described) as { name: string; path: string; streaming: boolean }[];
+  assert.is(info?.name, 'transcribe_video');
+
+  const asked: string[] = [];
+  const told: string[] = [];
+  const dropped: string[] = [];
+  const language = { language: 'en', language_confidence: 0.9 };
+  const part = JSON.stringify({ text: ' hi', segments: [], info: language, transcription_info: language });
+  const answers: Record<string, (args: readonly CborValue[]) => CborValue> = {
+    '[static]video.open': () => ({ ok: 5 }),
+    '[method]video.extract-audio': () => ({ ok: 6 }),
+    '[method]video.info': () => ({ duration: 2.5, 'has-audio': true, 'has-video': true }),
+    '[method]audio.duration': () => 2.5,
+    open: () => ({ ok: 7 }),
+    '[method]chunks.next': () => ({ ok: asked.filter((name) => name.endsWith('next')).length === 1 ? [part] : [] }),
+    '[method]chunks.returned': () => ({ ok: '' }),
+    call: () => ({ ok: part }),
+    'remaining-ms': () => 60_000,
+    'is-cancelled': () => false,
+  };
+  const outcome = await process.run({
+    export: 'run',
+    args: ['transcribe_video', JSON.stringify({ video: { url: 'http://example.com/a.mp4', media_id: 'm' } })],
+    limits: runLimits,
+    answer: (name, args) => {
+      asked.push(name);
+      return answers[name.split('#')[1]!]!(args);
+    },
+    onTold: (name) => told.push(name),
+    onDropped: (type) => dropped.push(type),
+  }).outcome;
+  assert.match(JSON.stringify(answerOf(outcome)), /hi/);
+  assert.ok(asked.some((name) => name.endsWith('video.open')));
+  assert.ok(dropped.every((type) => type.startsWith('aana:host/')));
+});
+
+Sandbox.run();
