@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 #include <latch>
+#include <new>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -75,9 +76,8 @@ void SayReady(Channel& channel, const Plugin& plugin, const Settings& settings, 
 void Serve(const Settings& settings) {
   signal(SIGPIPE, SIG_IGN);
   DropInheritance(kFirstSocket + static_cast<int>(settings.threads));
-  // Never destroyed, because threads use them until the process ends.
-  auto& plugin = *new Plugin(settings, "/dev/fd/3");
-  auto& ticker = *new Ticker(plugin);
+  Plugin plugin(settings, "/dev/fd/3");
+  Ticker ticker(plugin);
   close(kCodeFile);
   auto confinement = ConfineProcess(settings.total_bytes + kOwnBytes);
   std::latch is_confined(1);
@@ -92,6 +92,9 @@ void Serve(const Settings& settings) {
       try {
         worker->Run();
         End(0);
+      } catch (const std::bad_alloc&) {
+        fprintf(stderr, "no memory is left\n");
+        End(3);
       } catch (const std::exception& error) {
         fprintf(stderr, "%s\n", error.what());
         End(4);
@@ -100,7 +103,7 @@ void Serve(const Settings& settings) {
   FilterSystemCalls(confinement, Code::kFixed);
   for (auto& worker : workers) SayReady(worker->channel(), plugin, settings, confinement);
   is_confined.count_down();
-  for (auto& thread : threads) thread.join();
+  for (auto& thread : threads) thread.join();  // each of them ends the process
 }
 
 }  // namespace aana::sandbox

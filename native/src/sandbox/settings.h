@@ -23,7 +23,7 @@ struct Settings {
   // Invocations, of `slots`, whose memory stays mapped between uses, and the bytes of it that do.
   uint32_t warm_slots = 32;
   uint64_t warm_bytes = uint64_t{4} << 20;
-  // Most bytes of one memory, and of all invocations together.
+  // Most bytes of one memory, and of all invocations together by the sizes of their memories.
   uint64_t memory_bytes = uint64_t{128} << 20;
   uint64_t total_bytes = uint64_t{1} << 30;
   // The interface whose functions the host calls, such as `aana:host/endpoint@0.1.0`.

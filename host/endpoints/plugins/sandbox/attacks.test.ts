@@ -65,7 +65,8 @@ Attacks('resources without end', async () => {
 Attacks('a handle of another run', async () => {
   await using process = await serveWat({
     imports: ownImports,
-    go: '(if (result i32) (i32.gt_u (local.get $length) (i32.const 10)) (then (drop (call $new (i32.const 5))) (i32.const 0)) (else (call $rep (i32.const 1))))',
+    go: `(if (result i32) (i32.gt_u (local.get $length) (i32.const 10))
+      (then (drop (call $new (i32.const 5))) (i32.const 0)) (else (call $rep (i32.const 1))))`,
     around: ownResource,
   });
   assert.equal(answerOf(await go(process, long)), { ok: '0' });
@@ -77,7 +78,8 @@ Attacks('a table that grows until it is refused', async () => {
   const grow = (step: number): WatPlugin => ({
     declarations: '(table $t 1 funcref)',
     go: onlyLong(
-      `(loop $l (br_if $l (i32.gt_s (table.grow $t (ref.null func) (i32.const ${step})) (i32.const 0)))) (return (i32.div_u (table.size $t) (i32.const 5000)))`,
+      `(loop $l (br_if $l (i32.gt_s (table.grow $t (ref.null func) (i32.const ${step})) (i32.const 0))))
+        (return (i32.div_u (table.size $t) (i32.const 5000)))`,
     ),
   });
   assert.match(await attack(grow(1_000)), /"ok":"3"/);
@@ -87,7 +89,8 @@ Attacks('a table that grows until it is refused', async () => {
 Attacks('a memory that grows and is filled', async () => {
   const said = await attack({
     go: onlyLong(`(loop $l (br_if $l (i32.gt_s (memory.grow (i32.const 16)) (i32.const 0))))
-      (memory.fill (i32.const 65536) (i32.const 1) (i32.sub (i32.mul (memory.size) (i32.const 65536)) (i32.const 65536)))
+      (memory.fill (i32.const 65536) (i32.const 1)
+        (i32.sub (i32.mul (memory.size) (i32.const 65536)) (i32.const 65536)))
       (return (i32.div_u (memory.size) (i32.const 200)))`),
   });
   assert.match(said, /"ok":"5"/);
@@ -204,7 +207,8 @@ Attacks('streams without end are bounded by the resources of a run', async () =>
       before: `(import "wasi:io/error@0.2.3" (instance $err (export "error" (type (sub resource)))))
         (import "wasi:io/streams@0.2.3" (instance $st (export "output-stream" (type (sub resource)))))
         (alias export $st "output-stream" (type $os))
-        (import "wasi:cli/stdout@0.2.3" (instance $so (alias outer 1 $os (type $o)) (export "output-stream" (type $o2 (eq $o)))
+        (import "wasi:cli/stdout@0.2.3" (instance $so (alias outer 1 $os (type $o))
+          (export "output-stream" (type $o2 (eq $o)))
           (export "get-stdout" (func (result (own $o2))))))
         (core func $cget (canon lower (func $so "get-stdout")))`,
       gives: '(with "h" (instance (export "get" (func $cget))))',

@@ -13,6 +13,7 @@ import {
   answerOf,
   endpoint,
   go,
+  offered,
   output,
   processLimits,
   sandbox,
@@ -125,6 +126,7 @@ Compiling('code that was made by another library or is damaged ends the start wi
           isFast: false,
           endpoint,
           output,
+          types: offered,
           limits: processLimits,
         };
         const error = await errorOf(SandboxProcess.start(options).then((process) => process.close()));
@@ -174,7 +176,7 @@ Compiling('fast code runs, too', async () => {
       const options = { sandbox: { ...sandbox, program }, plugin, component, isFast: true };
       const { code } = await compileComponent(options, join(folder, 'code'));
       await using process = await SandboxProcess.start({
-        ...{ program, plugin, code, isFast: true, endpoint, output, limits: processLimits },
+        ...{ program, plugin, code, isFast: true, endpoint, output, types: offered, limits: processLimits },
       });
       assert.equal(answerOf(await go(process, '{}')), { ok: '7' });
     }),

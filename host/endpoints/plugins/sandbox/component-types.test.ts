@@ -65,7 +65,8 @@ Types('a function that an interface lacks is named', async () => {
 Types('a function of another type is named with the difference', async () => {
   assert.is(
     await problemOf(
-      '(component (import "aana:host/random@0.1.0" (instance (export "bytes" (func (param "length" u64) (result (list u8)))))))',
+      `(component (import "aana:host/random@0.1.0" (instance
+        (export "bytes" (func (param "length" u64) (result (list u8)))))))`,
     ),
     'it imports aana:host/random@0.1.0 bytes with the type "func(length: u64) -> list<u8>", and the host has ' +
       '"func(length: u32) -> list<u8>"',
@@ -102,12 +103,7 @@ Types('futures, streams and asynchronous functions are refused', async () => {
     /cannot be used: it cannot be compiled: .*async/,
   );
   assert.match(
-    await refusalOf(
-      '(component (core func (canon stream.new (type 0))) (type (stream u8)))'.replace(
-        '(core func (canon stream.new (type 0))) (type (stream u8))',
-        '(type $s (stream u8)) (core func (canon stream.new $s))',
-      ),
-    ),
+    await refusalOf('(component (type $s (stream u8)) (core func (canon stream.new $s)))'),
     /cannot be used: it cannot be compiled: .*async/,
   );
 });
@@ -123,7 +119,8 @@ Types('shared memories, too many imports and too large types are refused', async
   assert.match(await refusalOf(importing(10_000)), /cannot be used: it cannot be compiled: .*instances count exceeds/);
   const doubled = Array.from({ length: 16 }, (_, n) => `(type $t${n + 1} (tuple $t${n} $t${n}))`).join(' ');
   const large = await refusalOf(
-    `(component (type $t0 (tuple u8 u8)) ${doubled} (import "acme:db/i" (instance (alias outer 1 $t16 (type $t)) (export "f" (func (param "a" $t))))))`,
+    `(component (type $t0 (tuple u8 u8)) ${doubled}
+      (import "acme:db/i" (instance (alias outer 1 $t16 (type $t)) (export "f" (func (param "a" $t))))))`,
   );
   assert.match(large, /cannot be used: acme:db\/i f cannot be used: its types have too many parts/);
 });

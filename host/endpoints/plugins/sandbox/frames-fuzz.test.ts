@@ -59,7 +59,7 @@ async function converse(code: string, bytes: Uint8Array): Promise<Ending> {
     }
   });
   // Bytes that begin a long frame swallow what follows. The end of the socket then ends the process.
-  const timer = setTimeout(() => socket.end(), 2_000);
+  const timer = setTimeout(() => socket.end(), 400);
   const ending = await new Promise<Omit<Ending, 'said' | 'kinds'>>((resolve) =>
     child.once('close', (exit, signal) => resolve({ code: exit, signal })),
   );

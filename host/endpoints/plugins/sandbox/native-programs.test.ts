@@ -1,5 +1,5 @@
-// The programs in native/test/sandbox: unit tests of values and frames, and a program that is confined as the sandbox is
-// and tries to leave.
+// The programs in native/test/sandbox: unit tests of values and frames, and a program that is confined as the sandbox
+// is and tries to leave.
 import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { suite } from 'uvu';

@@ -13,6 +13,7 @@ import {
   endpoint,
   go,
   looping,
+  offered,
   output,
   processLimits,
   serveWat,
@@ -63,7 +64,8 @@ Loss('memory of all guests together is limited, and the process serves on or is 
   // Each guest takes all of the memory that one may have, and fills it.
   const filling = {
     go: `(loop $l (br_if $l (i32.gt_s (memory.grow (i32.const 16)) (i32.const 0))))
-      (memory.fill (i32.const 65536) (i32.const 1) (i32.sub (i32.mul (memory.size) (i32.const 65536)) (i32.const 65536)))
+      (memory.fill (i32.const 65536) (i32.const 1)
+        (i32.sub (i32.mul (memory.size) (i32.const 65536)) (i32.const 65536)))
       (i32.div_u (memory.size) (i32.const 200))`,
   };
   await using process_ = await serveWat(filling, { memoryBytes: 64 << 20, totalBytes: 128 << 20, slots: 32 });
@@ -95,7 +97,15 @@ async function standIn<T>(code: string, use: (options: Parameters<typeof Sandbox
     const net = `const socket = new (require('node:net').Socket)({ fd: 4 });`;
     await writeFile(program, `#!${process.execPath}\n${net}\nsocket.resume();\n${code}\n`);
     await chmod(program, 0o755);
-    const options = { plugin: 'test', code: program, isFast: false, endpoint, output, limits: processLimits };
+    const options = {
+      plugin: 'test',
+      code: program,
+      isFast: false,
+      endpoint,
+      output,
+      types: offered,
+      limits: processLimits,
+    };
     return await use({ ...options, program });
   } finally {
     await rm(dir, { recursive: true, force: true });
@@ -109,6 +119,15 @@ const ready = frameOf(0, frameKind.ready, [], {
   resources: ['aana:host/media.audio'],
   confinement: { 'no-new-privileges': true, seccomp: true, landlock: 0, 'memory-limit': true },
 });
+/** A call with the number of a function, which has 16 bits. */
+function callOf(call: number, fn: number, args: readonly CborValue[]): Buffer {
+  const frame = frameOf(1, frameKind.call, [call, fn], args);
+  return Buffer.concat([
+    frameOf(1, frameKind.call, [call]).fill(frame.length - 6, 0, 1),
+    frame.subarray(13, 15),
+    frame.subarray(17),
+  ]);
+}
 const inHex = (bytes: Uint8Array): string => `Buffer.from('${Buffer.from(bytes).toString('hex')}', 'hex')`;
 
 Loss('a process that ends before it is ready refuses the plugin with what it said', async () => {
@@ -133,6 +152,8 @@ Loss('a process that sends what is no frame is ended, and loses its runs', async
     ['a frame of no run', frameOf(77, frameKind.returned, [], [1, 'x'])],
     ['an unknown function', frameOf(1, frameKind.tell, [9])],
     ['a cut call', frameOf(1, frameKind.call, [])],
+    ['a call with other arguments', callOf(1, 0, ['one too many'])],
+    ['a result of another type', frameOf(1, frameKind.returned, [], [1, { ok: 7 }])],
     ['a result of another form', frameOf(1, frameKind.returned, [], 'x')],
     ['a result that is no CBOR', Buffer.concat([Buffer.from([6, 0, 0, 0, 1, 0, 0, 0, frameKind.returned, 0xff])])],
     ['a name that changes objects', Buffer.concat([frameOf(1, frameKind.returned, [], { 'zzproto--': 1 })])],
@@ -166,7 +187,7 @@ Loss('no changed frame of a process ends the host', async () => {
     frameOf(1, frameKind.failed, [], [10, 'trap', 'a reason']),
     frameOf(1, frameKind.output, [], ['a chunk']),
     frameOf(1, frameKind.printed, [], Buffer.from('a text')),
-    frameOf(1, frameKind.call, [1], []),
+    callOf(1, 0, []),
   ];
   const changed = Array.from({ length: 60 }, () => {
     const bytes = Buffer.concat([answers[random(answers.length)]!, answers[0]!]);
@@ -177,7 +198,8 @@ Loss('no changed frame of a process ends the host', async () => {
     // Each process sends the next one of the frames for its first run, and then ends.
     `const all = [${changed.map(inHex).join(',')}];
      socket.write(${inHex(ready)});
-     socket.once('data', (data) => socket.write(all[Number(/"n":(\\d+)/.exec(data.toString('latin1'))[1])], () => setTimeout(() => process.exit(0), 20)));`,
+     const chosen = (data) => all[Number(/"n":(\\d+)/.exec(data.toString('latin1'))[1])];
+     socket.once('data', (data) => socket.end(chosen(data), () => process.exit(0)));`,
     async (options) => {
       for (let n = 0; n < changed.length; n++) {
         await using process_ = await SandboxProcess.start(options);

@@ -6,8 +6,10 @@ import { spawnContained } from '../../../base/processes/index.ts';
 import { pluginLoadError } from '../set/manifest.ts';
 import { type CborValue, MalformedError, readCbor } from './cbor.ts';
 import { firstCauses } from './compiled-code.ts';
+import { type OfferedTypes, versionless } from './component-types.ts';
 import { type Frame, frameKind, frameOf, FrameReader } from './frames.ts';
 import { type FailureCode, type InvocationPort, SandboxInvocation, type SandboxRun } from './sandbox-invocation.ts';
+import { type FunctionChecks, functionChecks } from './value-types.ts';
 
 export interface SandboxOptions {
   /** Path of the program. */
@@ -22,6 +24,8 @@ export interface SandboxOptions {
   readonly endpoint: string;
   /** The function whose calls are output, without a version, such as `aana:host/output#write`. */
   readonly output: string;
+  /** The types that the component was compared with. What the process sends is checked against them, too. */
+  readonly types: OfferedTypes;
   readonly limits: ProcessLimits;
   /** Aborting it ends the process. */
   readonly signal?: AbortSignal | undefined;
@@ -38,7 +42,7 @@ export interface ProcessLimits {
   readonly warmBytes: number;
   /** Bytes of each memory of a guest. */
   readonly memoryBytes: number;
-  /** Bytes of all guests together. */
+  /** Bytes of all guests together, by the sizes of their memories, which they need not have touched. */
   readonly totalBytes: number;
   /** Milliseconds from the start until the process can run guests. */
   readonly startMs: number;
@@ -113,6 +117,11 @@ export class SandboxProcess implements AsyncDisposable {
   }
 }
 
+/** A function of the host or of the component, with the checks of what a process sends for it. */
+interface KnownFunction extends FunctionChecks {
+  readonly name: string;
+}
+
 const maxSaidBytes = 4096;
 const firstSocket = 4;
 
@@ -124,7 +133,16 @@ class Connection implements InvocationPort {
   readonly #invocations = new Map<number, SandboxInvocation>();
   readonly #ready = deferred<SandboxFacts>();
   readonly #ended = deferred<string>();
+  readonly #types: OfferedTypes;
+  readonly #endpoint: string;
+  readonly #output: string;
   #facts: SandboxFacts | undefined;
+  /** By the numbers in frames. */
+  #functions: readonly KnownFunction[] = [];
+  #exports: readonly KnownFunction[] = [];
+  /** The function whose calls are output. */
+  #written: KnownFunction | undefined;
+  readonly #exportById = new Map<number, number>();
   #readySockets = 0;
   #reason: string | undefined;
   #isGone = false;
@@ -143,8 +161,12 @@ class Connection implements InvocationPort {
     }
   }
 
-  constructor({ program, plugin, isFast, endpoint, output, limits, signal }: SandboxOptions, code: number) {
+  constructor(options: SandboxOptions, code: number) {
+    const { program, plugin, isFast, endpoint, output, limits, signal } = options;
     this.#plugin = plugin;
+    this.#types = options.types;
+    this.#endpoint = endpoint;
+    this.#output = output;
     const args = [
       'serve',
       `fast=${Number(isFast)}`,
@@ -188,7 +210,11 @@ class Connection implements InvocationPort {
     const id = this.#nextId();
     const invocation = new SandboxInvocation(id, run, this);
     this.#invocations.set(id, invocation);
-    void invocation.outcome.then(() => this.#invocations.delete(id));
+    this.#exportById.set(id, index);
+    void invocation.outcome.then(() => {
+      this.#invocations.delete(id);
+      this.#exportById.delete(id);
+    });
     if (this.#isGone) invocation.lost(`its process ${this.#reason ?? 'has ended'}`);
     else {
       const { cpuMs, stretchMs, hostCalls, handles, outputBytes } = run.limits;
@@ -244,25 +270,26 @@ class Connection implements InvocationPort {
 
   #take({ invocation: id, kind, payload }: Frame): void {
     if (kind === frameKind.ready) return this.#takeReady(payload);
-    const facts = this.#facts;
-    if (!facts) throw new MalformedError('a frame comes before the process is ready');
+    if (!this.#facts) throw new MalformedError('a frame comes before the process is ready');
     const invocation = this.#invocations.get(id);
     if (!invocation) throw new MalformedError('a frame is of no run');
     switch (kind) {
       case frameKind.call: {
         if (payload.length < 6) throw new MalformedError('a frame is cut');
-        const name = known(facts.functions, payload.readUInt16LE(4));
-        return invocation.call(payload.readUInt32LE(0), name, argumentsOf(payload.subarray(6)));
+        const asked = known(this.#functions, payload.readUInt16LE(4));
+        return invocation.call(payload.readUInt32LE(0), asked.name, argumentsOf(asked, payload.subarray(6)));
       }
       case frameKind.tell: {
         if (payload.length < 2) throw new MalformedError('a frame is cut');
-        return invocation.tell(known(facts.functions, payload.readUInt16LE(0)), argumentsOf(payload.subarray(2)));
+        const told = known(this.#functions, payload.readUInt16LE(0));
+        return invocation.tell(told.name, argumentsOf(told, payload.subarray(2)));
       }
       case frameKind.output:
-        return invocation.output(argumentsOf(payload), payload.length + 9);
+        if (!this.#written) throw new MalformedError('the component has no output');
+        return invocation.output(argumentsOf(this.#written, payload), payload.length + 9);
       case frameKind.drop: {
         if (payload.length !== 6) throw new MalformedError('a frame is cut');
-        return invocation.drop(known(facts.resources, payload.readUInt16LE(0) - 1), payload.readUInt32LE(2));
+        return invocation.drop(known(this.#facts.resources, payload.readUInt16LE(0) - 1), payload.readUInt32LE(2));
       }
       case frameKind.printed: {
         const bytes = readCbor(payload);
@@ -271,7 +298,9 @@ class Connection implements InvocationPort {
       }
       case frameKind.returned: {
         const [cpu, value, ...more] = listOf(readCbor(payload));
-        if (value === undefined || more.length > 0) throw new MalformedError('a result has another form');
+        const isResult = known(this.#exports, this.#exportById.get(id) ?? -1).isResult;
+        if (value === undefined || more.length > 0 || !isResult(value))
+          throw new MalformedError('a result has another form');
         return invocation.returned(value, numberOf(cpu) / 1000);
       }
       case frameKind.failed: {
@@ -284,9 +313,24 @@ class Connection implements InvocationPort {
   }
 
   #takeReady(payload: Buffer): void {
-    this.#facts ??= readFacts(readCbor(payload));
+    if (!this.#facts) {
+      const facts = readFacts(readCbor(payload));
+      this.#functions = facts.functions.map((name) => this.#known(this.#types.imports, name));
+      this.#exports = facts.exports.map((name) => this.#known(this.#types.exports, `${this.#endpoint}#${name}`));
+      this.#written = this.#functions.find(({ name }) => name.replace(/@[^#]*/, '') === this.#output);
+      this.#facts = facts;
+    }
     this.#readySockets++;
     if (this.#readySockets === this.#sockets.length) this.#ready.resolve(this.#facts);
+  }
+
+  /** Finds the type of a function, `interface@version#function`. */
+  #known(types: OfferedTypes['imports'], name: string): KnownFunction {
+    const middle = name.indexOf('#');
+    const members = types[versionless(name.slice(0, middle))];
+    const text = members?.[name.slice(middle + 1)];
+    if (text === undefined) throw new MalformedError(`the host does not have ${name}`);
+    return { name, ...functionChecks(text) };
   }
 
   /** Says how the process has ended. */
@@ -310,10 +354,10 @@ class Connection implements InvocationPort {
   }
 }
 
-function known(names: readonly string[], index: number): string {
-  const name = names[index];
-  if (name === undefined) throw new MalformedError('a frame has an unknown number');
-  return name;
+function known<T>(things: readonly T[], index: number): T {
+  const thing = things[index];
+  if (thing === undefined) throw new MalformedError('a frame has an unknown number');
+  return thing;
 }
 
 function listOf(value: CborValue | undefined): readonly CborValue[] {
@@ -321,7 +365,11 @@ function listOf(value: CborValue | undefined): readonly CborValue[] {
   return value as readonly CborValue[];
 }
 
-const argumentsOf = (payload: Buffer): readonly CborValue[] => listOf(readCbor(payload));
+function argumentsOf({ name, areArguments }: KnownFunction, payload: Buffer): readonly CborValue[] {
+  const values = listOf(readCbor(payload));
+  if (!areArguments(values)) throw new MalformedError(`the arguments of ${name} have other types`);
+  return values;
+}
 
 function textOf(value: CborValue | undefined): string {
   if (typeof value !== 'string') throw new MalformedError('a frame has another form');

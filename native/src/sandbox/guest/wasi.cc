@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <sys/random.h>
@@ -250,7 +251,7 @@ void AddWasiFunction(wasmtime_component_linker_instance_t& instance, const std::
   }
   Require(wasmtime_component_linker_instance_add_func(&instance, name.data(), name.size(), OnWasiCall,
                                                       environment.release(),
-                                                      [](void* owned) { delete static_cast<Environment*>(owned); }),
+                                                      [](void* owned) { std::default_delete<Environment>()(static_cast<Environment*>(owned)); }),
           interface + " " + name);
 }
 

@@ -10,22 +10,29 @@ namespace aana::sandbox {
 namespace {
 
 constexpr size_t kChunk = size_t{64} << 10;
+// Memory that an empty buffer keeps.
+constexpr size_t kKept = size_t{1} << 20;
 
 bool IsLater() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 }  // namespace
 
-Channel::Channel(int descriptor) : descriptor_(descriptor) {
+Channel::Channel(int descriptor) : descriptor_(descriptor), chunk_(std::make_unique_for_overwrite<char[]>(kChunk)) {
   fcntl(descriptor_, F_SETFL, fcntl(descriptor_, F_GETFL) | O_NONBLOCK);
 }
 
 bool Channel::Exchange(bool wait) {
+  Drop();
   if (!Send()) return false;
-  const bool has_more = !out_.empty();
-  pollfd interest{descriptor_, static_cast<int16_t>(POLLIN | (has_more ? POLLOUT : 0)), 0};
-  if (poll(&interest, 1, wait ? -1 : 0) <= 0) return true;
-  if ((interest.revents & POLLOUT) != 0 && !Send()) return false;
-  return (interest.revents & ~POLLOUT) == 0 || Receive();
+  // Under load something is there, and no system call asks before.
+  Received received = Receive();
+  if (received == Received::kNothing && wait) {
+    pollfd interest{descriptor_, static_cast<int16_t>(POLLIN | (out_.empty() ? 0 : POLLOUT)), 0};
+    if (poll(&interest, 1, -1) <= 0) return true;
+    if ((interest.revents & POLLOUT) != 0 && !Send()) return false;
+    if ((interest.revents & ~POLLOUT) != 0) received = Receive();
+  }
+  return received != Received::kEnd;
 }
 
 bool Channel::Next(Frame& frame) {
@@ -44,19 +51,21 @@ bool Channel::Send() {
   }
   out_.clear();
   sent_ = 0;
-  if (out_.capacity() > (size_t{1} << 20)) out_.shrink_to_fit();
+  if (out_.capacity() > kKept) out_.shrink_to_fit();
   return true;
 }
 
-bool Channel::Receive() {
+void Channel::Drop() {
   in_.erase(0, taken_);
   taken_ = 0;
-  if (in_.empty() && in_.capacity() > (size_t{1} << 20)) in_.shrink_to_fit();
-  const size_t had = in_.size();
-  in_.resize(had + kChunk);
-  const ssize_t got = read(descriptor_, &in_[had], kChunk);
-  in_.resize(had + (got > 0 ? static_cast<size_t>(got) : 0));
-  return got > 0 || (got < 0 && IsLater());
+  if (in_.empty() && in_.capacity() > kKept) in_.shrink_to_fit();
+}
+
+Channel::Received Channel::Receive() {
+  const ssize_t got = read(descriptor_, chunk_.get(), kChunk);
+  if (got < 0) return IsLater() ? Received::kNothing : Received::kEnd;
+  in_.append(chunk_.get(), static_cast<size_t>(got));
+  return got == 0 ? Received::kEnd : Received::kSome;
 }
 
 }  // namespace aana::sandbox

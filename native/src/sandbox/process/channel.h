@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "sandbox/process/frames.h"
@@ -27,14 +28,19 @@ class Channel {
  private:
   static constexpr size_t kMaxWaiting = size_t{4} << 20;
 
+  enum class Received : uint8_t { kSome, kNothing, kEnd };
+
   int descriptor_;
+  std::unique_ptr<char[]> chunk_;
   std::string in_;
   size_t taken_ = 0;
   std::string out_;
   size_t sent_ = 0;
 
   bool Send();
-  bool Receive();
+  // Forgets frames that have been taken.
+  void Drop();
+  Received Receive();
 };
 
 }  // namespace aana::sandbox

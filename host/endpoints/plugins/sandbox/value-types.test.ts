@@ -1,0 +1,109 @@
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { packageRoot } from '../../../base/core/package-root.ts';
+import { type CborValue, CborWriter, readCbor } from './cbor.ts';
+import { functionChecks } from './value-types.ts';
+
+const Values = suite('values of the types of components');
+
+const good: readonly (readonly [string, readonly CborValue[]])[] = [
+  ['bool', [true, false]],
+  ['u8', [0, 255]],
+  ['s64', [-1, -(2n ** 63n), 2n ** 63n - 1n]],
+  ['u64', [0, 2 ** 40, 2n ** 64n - 1n]],
+  ['f64', [0.5, 1, Number.NaN, -0]],
+  ['char', ['a', '😀']],
+  ['string', ['', 'häuser']],
+  ['list<u8>', [Buffer.from([1, 2])]],
+  ['list<string>', [[], ['a']]],
+  ['option<u32>', [null, 7]],
+  ['tuple<u8, string>', [[1, 'a']]],
+  ['result<string, u32>', [{ ok: 'a' }, { err: 1 }]],
+  ['result<_, enum{a, b}>', [{ ok: null }, { err: 'b' }]],
+  ['record{a: u8, b-c: option<string>}', [{ a: 1, 'b-c': null }]],
+  ['variant{none, some(u8)}', [{ tag: 'none' }, { tag: 'some', val: 3 }]],
+  ['flags{x, y}', [[], ['x', 'y']]],
+  ['borrow<aana:host/media.audio>', [3]],
+];
+
+Values('each type takes its values, also after they were written and read', () => {
+  for (const [type, values] of good) {
+    const { areArguments, isResult } = functionChecks(`func(a: ${type}) -> ${type}`);
+    for (const value of values) {
+      const writer = new CborWriter();
+      writer.write(value);
+      const read = readCbor(writer.bytes);
+      assert.ok(isResult(read), `${type} ${String(value)}`);
+      assert.ok(areArguments([read]));
+      assert.not(areArguments([read, read]));
+    }
+  }
+});
+
+Values('each type refuses values that no other form of it has', () => {
+  const bad: readonly (readonly [string, readonly CborValue[]])[] = [
+    ['bool', [0, null, 'true']],
+    ['u8', [-1, 256, 1.5, 1n << 70n, '1', null]],
+    ['s64', [2n ** 63n, 0.5]],
+    ['u64', [-1, 2n ** 64n]],
+    ['f64', ['1', null, 2n ** 60n]],
+    ['char', ['', 'ab', 1]],
+    ['string', [1, null, Buffer.from('a')]],
+    ['list<u8>', [[1, 2], 'ab', null]],
+    ['list<string>', [['a', 1], {}, null]],
+    ['option<u32>', ['a', -1]],
+    ['tuple<u8, string>', [[1], [1, 'a', 2], ['a', 1]]],
+    ['result<string, u32>', [{ ok: 1 }, { err: 'a' }, { ok: 'a', err: 1 }, {}, 'a', null]],
+    ['result<_, enum{a, b}>', [{ ok: 1 }, { err: 'c' }, { err: null }]],
+    ['record{a: u8, b-c: option<string>}', [{ a: 1 }, { a: 1, 'b-c': null, d: 1 }, { a: 'x', 'b-c': null }, []]],
+    ['variant{none, some(u8)}', [{ tag: 'none', val: 1 }, { tag: 'some' }, { tag: 'other' }, 'none']],
+    ['flags{x, y}', [['z'], ['x', 'x'], 'x']],
+    ['borrow<aana:host/media.audio>', ['a', -1, null]],
+  ];
+  for (const [type, values] of bad)
+    for (const value of values)
+      assert.not(functionChecks(`func() -> ${type}`).isResult(value), `${type} ${JSON.stringify(String(value))}`);
+});
+
+Values('the types of all functions that the host offers can be read', async () => {
+  const offered = JSON.parse(await readFile(join(packageRoot, 'wit', 'generated', 'types.json'), 'utf8')) as Record<
+    string,
+    Record<string, Record<string, string>>
+  >;
+  const texts = Object.values(offered)
+    .flatMap((interfaces) => Object.values(interfaces))
+    .flatMap((members) => Object.values(members))
+    .filter((text) => text.startsWith('func('));
+  assert.ok(texts.length > 150, `only ${texts.length}`);
+  for (const text of texts) functionChecks(text);
+});
+
+Values('what CBOR has beside these forms is refused', () => {
+  for (const hex of [
+    '',
+    '18',
+    '1817',
+    '190017',
+    '9f',
+    '7f',
+    'bf',
+    'c0',
+    'f7',
+    'f8ff',
+    'f90000',
+    '0101',
+    '62c080',
+    'a1',
+    'a10101',
+    'a2616101616102',
+    '9bffffffffffffffff',
+    '81'.repeat(70) + '01',
+  ])
+    assert.throws(() => readCbor(Buffer.from(hex, 'hex')), undefined, hex);
+  const names = Buffer.from('a1695f5f70726f746f5f5f01', 'hex');
+  assert.throws(() => readCbor(names), /no valid name/);
+});
+
+Values.run();
