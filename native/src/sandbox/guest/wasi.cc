@@ -249,9 +249,9 @@ void AddWasiFunction(wasmtime_component_linker_instance_t& instance, const std::
     environment->answer = answered.answer;
     environment->resource = type.result ? type.result->resource : 0;
   }
-  Require(wasmtime_component_linker_instance_add_func(&instance, name.data(), name.size(), OnWasiCall,
-                                                      environment.release(),
-                                                      [](void* owned) { std::default_delete<Environment>()(static_cast<Environment*>(owned)); }),
+  Require(wasmtime_component_linker_instance_add_func(
+              &instance, name.data(), name.size(), OnWasiCall, environment.release(),
+              [](void* owned) { std::default_delete<Environment>()(static_cast<Environment*>(owned)); }),
           interface + " " + name);
 }
 
