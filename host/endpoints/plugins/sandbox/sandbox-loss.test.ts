@@ -1,10 +1,11 @@
 // What becomes of runs when their process is killed, stopped, out of memory, or sends what is no frame.
 import { createHash, randomInt } from 'node:crypto';
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { delay } from '../../../base/core/abort.ts';
 import { deferred } from '../../../base/core/deferred.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
 import type { CborValue } from './cbor.ts';
@@ -54,6 +55,11 @@ Loss('a stopped process is ended when it does not cancel a run, and loses the ot
   await using process_ = await serveWat(looping);
   const other = go(process_, long);
   process.kill(process_.pid!, 'SIGSTOP');
+  // The kernel stops all of its threads a little later.
+  for (const thread of await readdir(`/proc/${process_.pid}/task`)) {
+    const status = `/proc/${process_.pid}/task/${thread}/status`;
+    while (!/^State:\s+T/m.test(await readFile(status, 'utf8'))) await delay(5);
+  }
   const run = await go(process_, '{}', { limits: { deadlineMs: 50 } });
   assert.equal(run, { state: 'stopped', by: 'deadline' });
   const reason = 'its process did not cancel a run within 5000 ms';
@@ -87,6 +93,20 @@ Loss('closing a process loses its runs, and closing it twice is fine', async () 
   await process_.close();
   await process_.close();
   assert.equal(await run, { state: 'lost', reason: 'its process was closed', hadEffects: false });
+});
+
+Loss('a listener that throws loses the process, and not the host', async () => {
+  await using process_ = await serveWat({
+    imports: '(import "aana:host/progress@0.1.0" "report" (func $report (param f64 i32 i32)))',
+    go: '(call $report (f64.const 0.5) (i32.const 8192) (i32.const 4)) (i32.const 7)',
+  });
+  const outcome = await go(process_, '{}', {
+    onTold: () => {
+      throw new Error('no such log');
+    },
+  });
+  const reason = 'its process sent what the host cannot use: no such log';
+  assert.equal(outcome, { state: 'lost', reason, hadEffects: true });
 });
 
 /** Starts a program in Node in place of the sandbox. `socket` is its stream to the host. */

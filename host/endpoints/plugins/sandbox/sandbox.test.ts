@@ -48,6 +48,25 @@ Sandbox('an answer of another type ends the run, and names the function', async 
   assert.equal(answerOf(await go(process, '{}', { answer: () => 1 })), { ok: '1' });
 });
 
+Sandbox('an answer that is too large ends the run, and the process serves on', async () => {
+  await using process = await serveWat({
+    imports: '(import "aana:host/random@0.1.0" "bytes" (func $bytes (param i32 i32)))',
+    go: '(call $bytes (i32.const 4) (i32.const 16)) (i32.const 7)',
+  });
+  for (const bytes of [5 * 1024 * 1024, 100 * 1024 * 1024]) {
+    const outcome = await go(process, '{}', { answer: () => Buffer.alloc(bytes) });
+    assert.ok(outcome.state === 'failed' && ['answer', 'refused'].includes(outcome.code), JSON.stringify(outcome));
+  }
+  assert.equal(answerOf(await go(process, '{}', { answer: () => Buffer.from('abcd') })), { ok: '7' });
+});
+
+Sandbox('an answer of a guest that is not UTF-8 ends its run', async () => {
+  await using process = await serveWat({ go: '(i32.const 207)' });
+  const outcome = await go(process, '{}');
+  assert.ok(outcome.state === 'failed' && outcome.code === 'trap', JSON.stringify(outcome));
+  assert.match(outcome.state === 'failed' ? outcome.reason : '', /utf-8/i);
+});
+
 Sandbox('a call that the host refuses ends the run with its message', async () => {
   await using process = await serveWat(waiting);
   const outcome = await go(process, '{}', {
