@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { fail } from '../base/core/errors.ts';
 import type { LocalApplication } from '../apis/control/index.ts';
 import type { ApplicationCommand } from './commands/application.ts';
+import { withEnvFile } from '../base/config/index.ts';
 import { addConfigOptions, configOf } from './config-options.ts';
 
 type Options = Readonly<Record<string, unknown>>;
@@ -32,12 +33,31 @@ export function localApplicationOf({ port, listen, ...options }: Options): Local
   };
 }
 
-/** Returns the selected application, with the output of its command. `--port` and `--listen` go before `AANA_URL`. */
+/**
+ * Returns the selected application of this user, of a command that has no `--url`. Throws when the other commands
+ * would go to another application.
+ */
+export function onlyLocalApplicationOf(options: Options): LocalApplication {
+  if (!namesLocal(options) && remoteVariables(options).AANA_URL)
+    throw fail(
+      'InvalidInput',
+      'AANA_URL is set, and this command is only for applications of this machine: give --port, or unset AANA_URL',
+    );
+  return localApplicationOf(options);
+}
+
+/**
+ * Returns the selected application, with the output of its command. Options that name an application of this machine
+ * go before `AANA_URL`.
+ */
 export function applicationOf({ url: given, apiKey: givenKey, ...options }: Options): ApplicationCommand {
-  const isLocal = options['port'] !== undefined || options['listen'] !== undefined;
-  const { AANA_URL: usual, AANA_API_KEY: usualKey } = process.env;
+  const isLocal = namesLocal(options);
+  const { AANA_URL: usual, AANA_API_KEY: usualKey } = remoteVariables(options);
   if (given !== undefined && isLocal)
-    throw fail('InvalidInput', 'give --url, or --port and --listen for an application of this machine');
+    throw fail(
+      'InvalidInput',
+      'give --url, or --port, --listen, --runtime-dir or --data-dir for an application of this machine',
+    );
   const url = (given as string | undefined) ?? (isLocal ? undefined : usual);
   if (url === undefined || url === '') {
     if (givenKey !== undefined) throw fail('InvalidInput', '--api-key needs --url');
@@ -48,6 +68,17 @@ export function applicationOf({ url: given, apiKey: givenKey, ...options }: Opti
     apiKey: checkedKey((givenKey as string | undefined) ?? usualKey),
     out: process.stdout,
   };
+}
+
+const namesLocal = (options: Options): boolean =>
+  ['port', 'listen', 'runtimeDir', 'dataDir'].some((name) => options[name] !== undefined);
+
+/**
+ * Returns the variables of the environment and of an `--env-file`. `.env` of the working directory does not count:
+ * a folder of somebody else must not choose the server that gets the key.
+ */
+function remoteVariables({ envFile }: Options): { AANA_URL?: string; AANA_API_KEY?: string } {
+  return withEnvFile(process.env, process.cwd(), typeof envFile === 'string' ? envFile : false).variables;
 }
 
 /** Returns the address of a server. An error does not repeat it, because it may have credentials. */

@@ -11,6 +11,7 @@ const MISTAKES = [
   'ApiKeyNotFound',
   'ApiKeyExpired',
   'AdminOnlyAccess',
+  'InsufficientScope',
   'DeploymentNotFound',
   'NotRunning',
   'SeveralRunning',

@@ -55,7 +55,7 @@ export async function packRelease(
     }
 
     const plain = await pack(packageRoot, work);
-    await run('tar', ['-xzf', plain.path, '-C', work]);
+    await run('tar', ['-xpzf', plain.path, '-C', work]); // with npm's modes, whatever the umask is
     const manifestPath = join(work, 'package', 'package.json');
     const manifest = JSON.parse(await readFile(manifestPath, 'utf8')) as {
       dependencies: Readonly<Record<string, string>>;

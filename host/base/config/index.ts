@@ -8,6 +8,7 @@ export {
   parseConfigFile,
   reloadConfig,
 } from './load.ts';
+export { withEnvFile } from './env-file.ts';
 export { type ServiceManagerAddress, takeServiceManager } from './service-manager.ts';
 export { exposureOf } from './exposure.ts';
 export { setLoadDefaults } from './process-defaults.ts';

@@ -632,7 +632,7 @@ export const PROGRAM_ERRORS = {
   EngineEnded: { kind: 'internal', when: 'The engine of a replica ended unexpectedly. The replica is replaced.' },
   FfmpegNotFound: { kind: 'invalid-input', when: 'The configured ffmpeg does not run.' },
   ImportError: { kind: 'invalid-input', when: 'A module or application cannot be imported.' },
-  InvalidInput: { kind: 'invalid-input', when: 'The arguments for importing or removing a model are wrong.' },
+  InvalidInput: { kind: 'invalid-input', when: 'The arguments of a command or of a function of models are wrong.' },
   InvalidModelId: { kind: 'invalid-input', when: 'The text is not a valid id of a model.', data: ['id'] },
   ListenError: { kind: 'unavailable', when: 'The address to listen on is not available.' },
   InvalidAddress: { kind: 'invalid-input', when: 'The host cannot listen on this address.' },

@@ -100,7 +100,8 @@ export async function applicationLogs(
   try {
     for await (const record of readLogs(operator, args, signal)) out.write(formatRecord(record, format));
   } catch (error) {
-    const isOver = args.follow && (signal.aborted || (error instanceof AanaError && error.name === 'ConnectionLost'));
+    const hasEnded = !('url' in at) && error instanceof AanaError && error.name === 'ConnectionLost';
+    const isOver = args.follow && (signal.aborted || hasEnded);
     if (!isOver) throw error;
   }
   return 0;

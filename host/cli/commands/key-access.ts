@@ -7,7 +7,6 @@ import {
 } from '../../data/access/index.ts';
 import { childEnvironment, type Config, type ConfigValue, describeConfig } from '../../base/config/index.ts';
 import { AanaError, fail } from '../../base/core/errors.ts';
-import type { Logger } from '../../base/core/log/logger.ts';
 import {
   type LocalApplication,
   matchingServers,
@@ -18,9 +17,12 @@ import { type ValidationEntry, validationMessage } from '../../base/schemas/inde
 import { Storage } from '../../data/storage/index.ts';
 import { buildSqlite } from '../../setup/native-build/index.ts';
 import { withProgress } from '../../setup/packages/index.ts';
+import { loggerOf } from '../config-options.ts';
 
 /** What the commands `keys …` do. */
 export interface KeyAccess {
+  /** The configuration of the database that is changed directly, so that servers hear of it later; else undefined. */
+  readonly database: Config | undefined;
   /** `given` is a key that was made elsewhere. */
   create(
     input: NewKeyInput,
@@ -35,8 +37,8 @@ export interface KeyAccess {
 
 export interface KeyAccessOptions {
   readonly server: OperatedServer;
-  readonly config: Config;
-  readonly log: Logger;
+  /** Returns the configuration, which an application at a URL does not need. */
+  readonly config: () => Config;
   readonly signal: AbortSignal;
   /** Whether a key that was made elsewhere is stored, which no route does. */
   readonly storesGiven: boolean;
@@ -47,13 +49,15 @@ export interface KeyAccessOptions {
  * configuration. If none runs, it uses the database.
  */
 export async function withKeys(options: KeyAccessOptions, work: (keys: KeyAccess) => Promise<void>): Promise<void> {
-  const { server, storesGiven } = options;
+  const { server, storesGiven, signal } = options;
   if ('url' in server) {
     if (storesGiven) throw fail('InvalidInput', '--stdin stores a key in the database, so it takes no --url');
-    return work(keysOverApi(await OperatorClient.open(server)));
+    return work(keysOverApi(await OperatorClient.open(server), signal));
   }
-  const operator = storesGiven ? undefined : await operatorOf(server, options.config);
-  return operator ? work(keysOverApi(operator)) : withStorage(options, (keys) => work(keysInDatabase(keys)));
+  const config = options.config();
+  const operator = storesGiven ? undefined : await operatorOf(server, config);
+  if (operator) return work(keysOverApi(operator, signal));
+  return withStorage(config, signal, (keys) => work(keysInDatabase(keys, config)));
 }
 
 /**
@@ -88,33 +92,36 @@ function databaseOf(values: readonly Pick<ConfigValue, 'key' | 'value'>[]): stri
 
 const PER_PAGE = 1000;
 
-function keysOverApi(operator: OperatorClient): KeyAccess {
+function keysOverApi(operator: OperatorClient, signal: AbortSignal): KeyAccess {
+  const options = { signal };
   return {
+    database: undefined,
     create: async (input) => {
-      const { api_key: apiKey, ...info } = await operator.ask('post /api/keys', { body: input });
+      const { api_key: apiKey, ...info } = await operator.ask('post /api/keys', { body: input }, options);
       return { apiKey, info };
     },
     list: async (userId) => {
       const found: ApiKeyInfo[] = [];
       for (let page = 1; found.length === (page - 1) * PER_PAGE; page += 1) {
         const query = { user_id: userId, page, per_page: PER_PAGE };
-        const { keys } = await operator.ask('get /api/keys', { query });
+        const { keys } = await operator.ask('get /api/keys', { query }, options);
         if (keys.length === 0) break;
         found.push(...keys);
       }
       return found;
     },
-    update: (keyId, body) => operator.ask('put /api/keys/{key_id}', { params: { key_id: keyId }, body }),
-    revoke: (keyId) => operator.ask('delete /api/keys/{key_id}', { params: { key_id: keyId } }),
+    update: (keyId, body) => operator.ask('put /api/keys/{key_id}', { params: { key_id: keyId }, body }, options),
+    revoke: (keyId) => operator.ask('delete /api/keys/{key_id}', { params: { key_id: keyId } }, options),
     setSubscription: async (id, isActive) => {
       const given = { params: { subscription_id: id }, body: { is_active: isActive } };
-      return (await operator.ask('put /api/subscriptions/{subscription_id}', given)).keys;
+      return (await operator.ask('put /api/subscriptions/{subscription_id}', given, options)).keys;
     },
   };
 }
 
-function keysInDatabase(keys: ApiKeys): KeyAccess {
+function keysInDatabase(keys: ApiKeys, database: Config): KeyAccess {
   return {
+    database,
     create: async (input, given) => {
       const { apiKey, record } = await keys.create(input, given);
       return { apiKey, info: apiKeyInfo(record) };
@@ -126,11 +133,9 @@ function keysInDatabase(keys: ApiKeys): KeyAccess {
   };
 }
 
-async function withStorage(
-  { config, log, signal }: KeyAccessOptions,
-  work: (keys: ApiKeys) => Promise<void>,
-): Promise<void> {
+async function withStorage(config: Config, signal: AbortSignal, work: (keys: ApiKeys) => Promise<void>): Promise<void> {
   const { cache_dir: cacheDir, db_config: database } = config;
+  const log = loggerOf(config, 'warn');
   const sqliteModule = (): Promise<string> => buildSqlite({ cacheDir, log, signal, env: childEnvironment(config) });
   const storage = new Storage({ config: database, log, sqliteModule });
   try {

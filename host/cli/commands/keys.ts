@@ -3,7 +3,7 @@ import { fail } from '../../base/core/errors.ts';
 import { untilSignal } from '../until-signal.ts';
 import { type KeyAccess, type KeyAccessOptions, withKeys } from './key-access.ts';
 
-export interface KeysCommand extends Pick<KeyAccessOptions, 'server' | 'config' | 'log'> {
+export interface KeysCommand extends Pick<KeyAccessOptions, 'server' | 'config'> {
   readonly asJson: boolean;
   readonly out: { write(text: string): unknown };
   readonly err: { write(text: string): unknown };
@@ -20,7 +20,7 @@ export function createKey(command: KeysCommand, input: NewKeyInput, given: strin
       );
       command.out.write(given === undefined ? `${apiKey}\n` : '');
     }
-    if (!('url' in command.server) && !command.config.api_service.enabled)
+    if (keys.database?.api_service.enabled === false)
       command.err.write(
         'note: servers with this configuration do not require keys, because api_service.enabled ' +
           '(API_SERVICE__ENABLED) is false\n',
@@ -61,7 +61,10 @@ export function revokeKeys(command: KeysCommand, keyIds: readonly string[]): Pro
     for (const keyId of keyIds) {
       await keys.revoke(keyId);
       if (!command.asJson)
-        command.out.write(`revoked ${keyId}; running servers accept it for at most a few more seconds\n`);
+        command.out.write(
+          `revoked ${keyId}; ${keys.database ? 'running' : 'other'} servers of the database accept it for at most a few ` +
+            'more seconds\n',
+        );
     }
     if (command.asJson) print(command, { revoked: keyIds });
   });

@@ -13,6 +13,7 @@ import type { AanaApp } from '../../application/app.ts';
 import { makeApp, makeFolder } from '../../application/fixtures/test-app.ts';
 import { CertificateFolder, hasOpenssl } from '../../apis/http/fixtures/certificates.ts';
 import { createLogger } from '../../base/core/log/logger.ts';
+import { deferred } from '../../base/core/deferred.ts';
 import { packageRoot } from '../../base/core/package-root.ts';
 import { SampleDeployment } from '../../inference/deployments/fixtures/sample-deployment.ts';
 import { command, type CommandResult } from '../../test/helpers/command-line/command.ts';
@@ -23,7 +24,7 @@ const runtimeDir = join(folder, 'run');
 const NONE = '00000000-0000-4000-8000-000000000000';
 const lines: string[] = [];
 let app: AanaApp;
-let [url, admin, ordinary] = ['', '', ''];
+let [url, admin, ordinary, scoped] = ['', '', '', ''];
 
 Remote.before(async () => {
   const log = createLogger({ level: 'debug', format: 'json', write: (line) => void lines.push(line) });
@@ -41,6 +42,7 @@ Remote.before(async () => {
   await app.deploy();
   url = app.url!;
   admin = (await app.apiKeys!.create({ user_id: 'root', key_id: 'root-1', is_admin: true })).apiKey;
+  scoped = (await app.apiKeys!.create({ user_id: 'root', is_admin: true, scopes: ['tasks'] })).apiKey;
   ordinary = (await app.apiKeys!.create({ user_id: 'ann', key_id: 'ann-1' })).apiKey;
 });
 Remote.after(async () => {
@@ -63,6 +65,9 @@ const requests = (): string[] =>
     .map((line) => JSON.parse(line) as Record<string, string>)
     .filter(({ message, msg }) => (message ?? msg) === 'request')
     .map(({ method, path, keyId }) => `${method} ${path} ${keyId}`);
+
+/** Resolves when a command has sent the request that a server does not answer. */
+const { promise: hasAsked, resolve: asked } = deferred<void>();
 
 /** A server that is no application. */
 async function withServer(answer: (response: ServerResponse) => void, work: (at: string) => Promise<void>) {
@@ -106,15 +111,18 @@ Remote('do and print the same as on the machine itself', async () => {
 });
 
 Remote('of keys use the routes, here and there', async () => {
-  const data = ['--data-dir', join(folder, 'data')];
-  for (const [own, by] of [
-    [{ AANA_URL: url, AANA_API_KEY: admin }, 'root-1'],
-    [{ AANA_RUNTIME_DIR: runtimeDir }, 'command'],
+  writeFileSync(join(folder, 'broken.json'), '{');
+  for (const [own, by, data] of [
+    // A configuration of this machine does not matter.
+    [{ AANA_URL: url, AANA_API_KEY: admin }, 'root-1', ['--config', 'broken.json']],
+    [{ AANA_RUNTIME_DIR: runtimeDir }, 'command', ['--data-dir', join(folder, 'data')]],
+    [{ AANA_URL: url, AANA_RUNTIME_DIR: runtimeDir }, 'command', ['--data-dir', join(folder, 'data')]],
   ] as const) {
     const keys = (...args: string[]): Promise<CommandResult> => run(['keys', ...args, ...data], own);
     requests();
     const made = await keys('create', '--user', 'bob', '--id', 'bob-1');
     assert.match(made.out, /^aana_\w{38}\n$/, made.err);
+    assert.not.match(made.err, /do not require keys/);
     assert.ok(requests().includes(`POST /api/keys ${by}`));
     assert.match((await keys('list', '--user', 'bob')).out, /^bob-1 {2}user bob, never used\n$/);
     assert.match(
@@ -149,6 +157,7 @@ Remote('refuse wrong keys in one sentence that does not repeat them', async () =
   for (const [key, message] of [
     [strange, /^error: .*API key.*\n$/],
     [undefined, /^error: .*API key.*\n$/],
+    [scoped, /^error: .*scope.*\n$/],
     [ordinary, /^error: \/api\/application is only for admins: it needs an API key of an admin\n$/],
     ['with a space', /^error: the API key has characters that no key has\n$/],
   ] as const) {
@@ -169,15 +178,23 @@ Remote('say what is at the address if it is no application', async () => {
   const gone = await at('http://127.0.0.1:1');
   assert.is(gone.code, 2);
   assert.match(gone.err, /^error: the application at http:\/\/127\.0\.0\.1:1 does not answer: .*ECONNREFUSED.*\n$/);
-  for (const status of [200, 502])
-    await withServer(
-      (response) => void response.writeHead(status).end('<html>'),
-      async (address) => {
-        const { code, err } = await at(address);
-        const why = `its answer with status ${status} is not one of aana-host`;
-        assert.equal([code, err], [2, `error: the application at ${address} does not answer: ${why}\n`]);
-      },
-    );
+  for (const status of [200, 404, 502])
+    for (const body of ['<html>', '{}', 'null', '[1]', '{"detail":"Not Found"}', '{"version":1}'])
+      await withServer(
+        (response) => void response.writeHead(status).end(body),
+        async (address) => {
+          const { code, err } = await at(address);
+          const why = `its answer with status ${status} is not one of aana-host`;
+          assert.equal([code, err], [2, `error: the application at ${address} does not answer: ${why}\n`]);
+        },
+      );
+  await withServer(
+    (response) =>
+      response.req.url === '/version'
+        ? void response.end('{"version":"0.6.0"}')
+        : void response.writeHead(404).end('{"detail":"Not Found"}'),
+    async (address) => assert.match((await at(address)).err, /its answer with status 404 is not one of aana-host/),
+  );
   const reached = await withServer(
     (response) => void response.end('{}'),
     (target) =>
@@ -189,6 +206,43 @@ Remote('say what is at the address if it is no application', async () => {
   assert.equal(reached, [], 'a redirect gets no key');
 });
 
+Remote('take the address from a file that is named, and not from .env', async () => {
+  const variables = `AANA_URL=${url}\nAANA_API_KEY=${admin}\n`;
+  writeFileSync(join(folder, 'there.env'), variables);
+  const named = await run(['status', '--env-file', 'there.env']);
+  assert.is(named.code, 0, named.err);
+  writeFileSync(join(folder, '.env'), variables);
+  try {
+    const { code, err } = await run(['status']);
+    assert.equal(
+      [code, err],
+      [2, 'error: no aana-host application of this user is running; start one with "aana-host serve"\n'],
+    );
+  } finally {
+    rmSync(join(folder, '.env'));
+  }
+});
+
+Remote('end at the first signal while a server does not answer', async () => {
+  await withServer(
+    (response) => {
+      if (response.req.url === '/version') response.end('{"version":"1.0.0"}');
+      else asked();
+    },
+    async (address) => {
+      const child = spawn(process.execPath, [join(packageRoot, 'bundle/host/cli/main.js'), 'keys', 'list'], {
+        env: environment({ AANA_URL: address, AANA_API_KEY: admin }),
+        cwd: folder,
+      });
+      const closed = once(child, 'close');
+      await hasAsked;
+      child.kill('SIGINT');
+      const [code] = await closed;
+      assert.is(code, 1);
+    },
+  );
+});
+
 Remote('refuse options that do not fit', async () => {
   for (const [args, message] of [
     [['status', '--url', 'ftp://h'], 'the address of an application begins with http:// or https://'],
@@ -198,12 +252,16 @@ Remote('refuse options that do not fit', async () => {
       'the address of an application has no user, password, query or fragment',
     ],
     [['status', '--api-key', 'k'], '--api-key needs --url'],
-    [['status', '--url', url, '--port', '1'], 'give --url, or --port and --listen for an application of this machine'],
+    [
+      ['status', '--url', url, '--port', '1'],
+      'give --url, or --port, --listen, --runtime-dir or --data-dir for an application of this machine',
+    ],
   ] as const) {
     const { code, err } = await run(args);
     assert.equal([code, err], [2, `error: ${message}\n`]);
   }
   assert.is((await run(['stop', '--url', url])).code, 2, 'only the user of the process may stop it');
+  assert.match((await runThere(['stop'])).err, /^error: AANA_URL is set, and this command is only for applications of/);
   const local = await run(['status', '--port', '1'], { AANA_URL: url });
   assert.is(local.err, 'error: no aana-host application of this user is running on port 1\n');
 });

@@ -13,7 +13,12 @@ import {
 import { applicationAlerts } from '../commands/care/alerts.ts';
 import { applyConfiguration, confirmAtTerminal } from '../commands/apply.ts';
 import { applicationTraces } from '../commands/traces.ts';
-import { addApplicationOptions, addLocalOptions, applicationOf, localApplicationOf } from '../application-options.ts';
+import {
+  addApplicationOptions,
+  addLocalOptions,
+  applicationOf,
+  onlyLocalApplicationOf,
+} from '../application-options.ts';
 import { configOf } from '../config-options.ts';
 import { untilSignal } from '../until-signal.ts';
 import { fail } from '../../base/core/errors.ts';
@@ -28,7 +33,7 @@ export function addApplicationCommands(root: Command, command: MakeCommand, stat
   const add = (name: string): Command => addApplicationOptions(command(root, name));
   /** Adds a command that only the user of the application may give. */
   const addHere = (name: string): Command => addLocalOptions(command(root, name));
-  const here = (options: Options) => ({ ...localApplicationOf(options), out: process.stdout });
+  const here = (options: Options) => ({ ...onlyLocalApplicationOf(options), out: process.stdout });
   add('status')
     .option('--json', 'print JSON')
     .action(async (options: Options) => {

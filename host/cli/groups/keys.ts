@@ -1,7 +1,8 @@
 import { text } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError } from 'commander';
 import { addApplicationOptions, applicationOf } from '../application-options.ts';
-import { configOf, loggerOf } from '../config-options.ts';
+import type { Config } from '../../base/config/index.ts';
+import { configOf } from '../config-options.ts';
 import { parseExpiry } from '../duration.ts';
 import type { KeysCommand } from '../commands/keys.ts';
 import type { MakeCommand } from '../program.ts';
@@ -102,9 +103,6 @@ function expiryOf({ expires }: Options): string | null | undefined {
 
 function commandOf(options: Options): KeysCommand {
   const { out, ...server } = applicationOf(options);
-  const config = configOf({ ...options, port: undefined, listen: undefined });
-  return {
-    ...{ server, config, log: loggerOf(config, 'warn') },
-    ...{ asJson: options['json'] === true, out, err: process.stderr },
-  };
+  const config = (): Config => configOf({ ...options, port: undefined, listen: undefined });
+  return { server, config, asJson: options['json'] === true, out, err: process.stderr };
 }

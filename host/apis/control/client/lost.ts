@@ -3,6 +3,8 @@ import { type AanaError, fail } from '../../../base/core/errors.ts';
 /** An application, by the address of its server. */
 interface Addressed {
   readonly url: string;
+  /** The socket of an application of this user. */
+  readonly socket?: string;
 }
 
 /** Returns the error of an application that does not answer for a reason of the system, or another one. */
@@ -18,7 +20,11 @@ function reasonOf({ code, message }: NodeJS.ErrnoException): string {
   return code?.startsWith('HPE_') ? 'it has another version' : message; // it does not speak HTTP
 }
 
-/** Returns the error of an application that ended after it had answered. */
-export function lostError({ url }: Addressed, cause?: Error): AanaError {
-  return fail('ConnectionLost', `the application at ${url} has ended`, { data: { url }, cause });
+/** Returns the error of a connection that ended after the application had answered. Only a network loses others. */
+export function lostError({ url, socket }: Addressed, cause?: Error): AanaError {
+  const message =
+    socket === undefined
+      ? `the connection to the application at ${url} was lost`
+      : `the application at ${url} has ended`;
+  return fail('ConnectionLost', message, { data: { url }, cause });
 }

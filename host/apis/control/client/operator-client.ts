@@ -68,7 +68,8 @@ export class OperatorClient {
     const explain = (error: Error): AanaError =>
       notAnswering(address, signal.aborted ? `not within ${GREETING_MS / 1000} s` : error);
     const answer = await client.#fetch('get /version', {}, { signal }, explain);
-    await client.#valueOf(answer);
+    const { version } = await client.#objectOf(answer);
+    if (typeof version !== 'string') throw client.#foreign(answer);
     return client;
   }
 
@@ -83,7 +84,7 @@ export class OperatorClient {
     given: OperatorRequest<Route>,
     options: SendOptions = {},
   ): Promise<OperatorAnswer<Route>> {
-    return (await this.#valueOf(await this.#send(route, given, options))) as OperatorAnswer<Route>;
+    return (await this.#objectOf(await this.#send(route, given, options))) as OperatorAnswer<Route>;
   }
 
   /** Sends a request, and yields the values of the events of its answer. Leaving the loop ends the answer. */
@@ -169,13 +170,17 @@ export class OperatorClient {
     });
   }
 
-  async #valueOf(answer: IncomingMessage): Promise<unknown> {
+  async #objectOf(answer: IncomingMessage): Promise<Record<string, unknown>> {
     const text = await this.#textOf(answer);
     try {
-      return JSON.parse(text);
-    } catch {
-      throw notAnswering(this.address, `its answer with status ${answer.statusCode} is not one of aana-host`);
-    }
+      const value: unknown = JSON.parse(text);
+      if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+    } catch {} // not JSON
+    throw this.#foreign(answer);
+  }
+
+  #foreign({ statusCode }: IncomingMessage): AanaError {
+    return notAnswering(this.address, `its answer with status ${statusCode} is not one of aana-host`);
   }
 
   async #textOf(answer: IncomingMessage): Promise<string> {
@@ -185,11 +190,15 @@ export class OperatorClient {
   }
 
   async #errorOf(route: OperatorRoute, answer: IncomingMessage): Promise<AanaError> {
-    const { error, message, data, stacktrace } = (await this.#valueOf(answer)) as Record<string, unknown>;
+    const { error, message, data, stacktrace } = await this.#objectOf(answer);
+    if (typeof error !== 'string' || typeof message !== 'string') return this.#foreign(answer);
     if (error === 'NotFound' || error === 'MethodNotAllowed')
-      return fail('OtherVersion', `the application at ${this.address.url} has another version: it has no ${route}`);
-    const kind = findDefinition(String(error))?.kind ?? 'internal';
-    const made = new AanaError(String(error), kind, await messageOf(String(message), data), { data });
+      return fail(
+        'OtherVersion',
+        `the application at ${this.address.url} has no ${route}: it has another version, or that part of it is off`,
+      );
+    const kind = findDefinition(error)?.kind ?? 'internal';
+    const made = new AanaError(error, kind, await messageOf(message, data), { data });
     if (typeof stacktrace === 'string') made.stack = stacktrace;
     return made;
   }
