@@ -92,7 +92,7 @@ export async function packRelease(
   }
 }
 
-/** Runs `npm pack` in `folder`. Returns the path of the tarball in `into`, and the paths of its files in the package. */
+/** Runs `npm pack` in `folder`. Returns the path of the tarball in `into`, and the paths of its files. */
 async function pack(folder: string, into: string): Promise<{ path: string; files: string[] }> {
   const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--pack-destination', into], {
     cwd: folder,

@@ -126,8 +126,8 @@ Control('says that an application without a route has another version', async ()
   await start(folder);
   assert.is(
     await reasonOf(askOperator({ runtimeDir: folder }, 'get /api/songs' as 'get /api/alerts', {})),
-    'OtherVersion: the application at http://127.0.0.1:8000 has no get /api/songs: it has another version, or that part ' +
-      'of it is off',
+    'OtherVersion: the application at http://127.0.0.1:8000 has no get /api/songs: it has another version, or ' +
+      'that part of it is off',
   );
 });
 

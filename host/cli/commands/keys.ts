@@ -62,8 +62,8 @@ export function revokeKeys(command: KeysCommand, keyIds: readonly string[]): Pro
       await keys.revoke(keyId);
       if (!command.asJson)
         command.out.write(
-          `revoked ${keyId}; ${keys.database ? 'running' : 'other'} servers of the database accept it for at most a few ` +
-            'more seconds\n',
+          `revoked ${keyId}; ${keys.database ? 'running' : 'other'} servers of the database accept it for at most a ` +
+            'few more seconds\n',
         );
     }
     if (command.asJson) print(command, { revoked: keyIds });

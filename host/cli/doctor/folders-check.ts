@@ -29,7 +29,8 @@ export async function folderResult(setting: string, path: string): Promise<Check
     await tryWriting(folder);
     const { bavail, bsize } = await statfs(folder);
     const free = bavail * bsize;
-    const found = `${path}${folder === resolve(path) ? '' : ` (will be created in ${folder})`}, ${bytesText(free)} free`;
+    const made = folder === resolve(path) ? '' : ` (will be created in ${folder})`;
+    const found = `${path}${made}, ${bytesText(free)} free`;
     if (free < LEAST_BYTES) return fail(setting, found, 'free some space on this disk');
     return free < FEW_BYTES ? warn(setting, found, 'free some space on this disk') : ok(setting, found);
   } catch (error) {

@@ -11,7 +11,8 @@ export const LoadSample = z
     failed_per_s: z.number().min(0).describe('Requests that were answered with a status of 500 or above.'),
     latency_p50_s: z.number().nullable().describe('Null without requests.'),
     latency_p95_s: z.number().nullable(),
-    tokens_per_s: z.number().min(0).describe('Tokens of answers of language models, a mean of some seconds.'), // because engines report every few seconds
+    // A mean, because engines report every few seconds.
+    tokens_per_s: z.number().min(0).describe('Tokens of answers of language models, a mean of some seconds.'),
     busy_cores: z.number().min(0).describe('Cores of the machine that were busy, with all its programs.'),
     cores: z.int(),
     memory_used_bytes: z.int().min(0).describe('Main memory that programs use.'),

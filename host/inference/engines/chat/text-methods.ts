@@ -25,7 +25,7 @@ export function generate(
   return wholeText(model.pieces(args, context), wantedOf(model, args.sampling_params, details));
 }
 
-/** Returns the methods of a model. The host has checked the arguments against the schemas of the deployment's methods. */
+/** Returns the methods of a model. The host has checked the arguments against the schemas of the deployment. */
 export function textMethods(model: TextModel) {
   return {
     async chat(given: unknown, context: CallContext) {
