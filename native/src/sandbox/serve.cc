@@ -75,6 +75,8 @@ void SayReady(Channel& channel, const Plugin& plugin, const Settings& settings, 
 
 void Serve(const Settings& settings) {
   signal(SIGPIPE, SIG_IGN);
+  // The host gets these, too, and lets runs end before it ends this process.
+  for (const int ending : {SIGINT, SIGTERM, SIGHUP}) signal(ending, SIG_IGN);
   DropInheritance(kFirstSocket + static_cast<int>(settings.threads));
   Plugin plugin(settings, "/dev/fd/3");
   Ticker ticker(plugin);

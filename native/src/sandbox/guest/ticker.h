@@ -7,16 +7,25 @@
 
 namespace aana::sandbox {
 
-// Ends the slices of running guests every millisecond. It rests while no thread has run a guest for some ticks.
+// Ends the slices of running guests every millisecond. It rests when it has found no thread that runs guests for some
+// ticks.
 class Ticker {
  public:
   explicit Ticker(Plugin& plugin) : plugin_(plugin) {}
 
-  // Called by a thread before it runs guests.
-  void Wake() {
-    if (quiet_ticks_.exchange(0, std::memory_order_relaxed) <= kRestAfter) return;
-    quiet_ticks_.notify_one();
-  }
+  // Exists while a thread runs guests. The ticker does not rest meanwhile.
+  class Running {
+   public:
+    explicit Running(Ticker& ticker) : ticker_(ticker) {
+      if (ticker_.running_.fetch_add(1) == 0) ticker_.running_.notify_one();
+    }
+    ~Running() { ticker_.running_.fetch_sub(1); }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+   private:
+    Ticker& ticker_;
+  };
   // Runs for ever.
   [[noreturn]] void Run();
 
@@ -24,7 +33,7 @@ class Ticker {
   static constexpr uint32_t kRestAfter = 20;
 
   Plugin& plugin_;
-  std::atomic<uint32_t> quiet_ticks_ = 0;
+  std::atomic<uint32_t> running_ = 0;
 };
 
 }  // namespace aana::sandbox

@@ -49,7 +49,7 @@ void Worker::Take(const Frame& frame) {
 
 void Worker::RunRound() {
   if (fresh_.empty() && used_.empty()) return;
-  ticker_.Wake();
+  const Ticker::Running running(ticker_);
   // Not those that become fresh meanwhile: the socket comes first.
   for (size_t count = fresh_.size(); count > 0 && !channel_.is_full(); count--) {
     const uint32_t id = fresh_.front();

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
+#include <utility>
 
 namespace aana::sandbox {
 
@@ -12,6 +13,8 @@ namespace {
 constexpr size_t kChunk = size_t{64} << 10;
 // Memory that an empty buffer keeps.
 constexpr size_t kKept = size_t{1} << 20;
+// What one call of `Exchange` receives, at most. Guests run in between.
+constexpr size_t kMaxReceived = size_t{4} << 20;
 
 bool IsLater() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
@@ -45,7 +48,11 @@ bool Channel::Next(Frame& frame) {
 bool Channel::Send() {
   while (sent_ < out_.size()) {
     const ssize_t wrote = write(descriptor_, &out_[sent_], out_.size() - sent_);
-    if (wrote < 0 && IsLater()) return true;
+    if (wrote < 0 && IsLater()) {
+      // A host that takes less than guests send never empties the buffer.
+      if (sent_ > kKept) out_.erase(0, std::exchange(sent_, 0));
+      return true;
+    }
     if (wrote <= 0) return false;
     sent_ += static_cast<size_t>(wrote);
   }
@@ -62,10 +69,16 @@ void Channel::Drop() {
 }
 
 Channel::Received Channel::Receive() {
-  const ssize_t got = read(descriptor_, chunk_.get(), kChunk);
-  if (got < 0) return IsLater() ? Received::kNothing : Received::kEnd;
-  in_.append(chunk_.get(), static_cast<size_t>(got));
-  return got == 0 ? Received::kEnd : Received::kSome;
+  for (size_t received = 0; received < kMaxReceived;) {
+    const ssize_t got = read(descriptor_, chunk_.get(), kChunk);
+    if (got < 0 && IsLater()) return received > 0 ? Received::kSome : Received::kNothing;
+    if (got <= 0) return Received::kEnd;
+    in_.append(chunk_.get(), static_cast<size_t>(got));
+    received += static_cast<size_t>(got);
+    // The socket is empty, most likely, which another system call would only confirm.
+    if (static_cast<size_t>(got) < kChunk) break;
+  }
+  return Received::kSome;
 }
 
 }  // namespace aana::sandbox

@@ -114,9 +114,6 @@ constexpr int kAllowed[] = {
     SYS_set_robust_list,
     SYS_restart_syscall,
     SYS_getrusage,
-    SYS_memfd_create,
-    SYS_ftruncate,
-    SYS_fcntl,
     SYS_lseek,
     SYS_fstat,
     SYS_membarrier,
@@ -142,6 +139,8 @@ class Filter {
       Return(SECCOMP_RET_ALLOW);
     }
     const uint32_t refused = code == Code::kFixed ? PROT_EXEC : 0;
+    // Memory that is shared or grows by itself is not counted by RLIMIT_DATA.
+    RefuseWith(SYS_mmap, 3, MAP_SHARED | MAP_GROWSDOWN);
     AllowWithout(SYS_mmap, 2, refused);
     AllowWithout(SYS_mprotect, 2, refused);
     // Only signals to this process, such as SIGABRT to itself.
@@ -171,6 +170,14 @@ class Filter {
     Return(kRefuse);
     Return(SECCOMP_RET_ALLOW);
   }
+  // Leaves calls without these bits to what follows.
+  void RefuseWith(long number, int argument, uint32_t bits) {
+    Jump(BPF_JEQ, static_cast<uint32_t>(number), 0, 4);
+    Load(Argument(argument));
+    Jump(BPF_JSET, bits, 0, 1);
+    Return(kRefuse);
+    Load(offsetof(seccomp_data, nr));
+  }
   void AllowWith(long number, int argument, uint32_t value) {
     Jump(BPF_JEQ, static_cast<uint32_t>(number), 0, 4);
     Load(Argument(argument));
@@ -189,10 +196,10 @@ class Filter {
 void DropInheritance(int first) {
   clearenv();
 #ifdef SYS_close_range
-  syscall(SYS_close_range, static_cast<unsigned>(first), ~0U, 0);
-#else
-  for (int descriptor = first; descriptor < 1024; descriptor++) close(descriptor);
+  if (syscall(SYS_close_range, static_cast<unsigned>(first), ~0U, 0) == 0) return;
 #endif
+  // A kernel before 5.9 does not have the call.
+  for (int descriptor = first; descriptor < 1024; descriptor++) close(descriptor);
 }
 
 Confinement ConfineProcess(uint64_t data_bytes) {

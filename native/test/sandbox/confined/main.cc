@@ -65,7 +65,7 @@ int main() {
   Say(confinement.has_filter, "the filter of system calls is installed", "it is not");
   Say(confinement.has_no_new_privileges, "there are no new privileges", "there are");
   Say(environ == nullptr || *environ == nullptr, "the environment is empty", "it is not");
-  Say(fcntl(extra, F_GETFD) < 0, "inherited descriptors are closed", "they are open");
+  Say(close(extra) < 0 && errno == EBADF, "inherited descriptors are closed", "they are open");
 
   Refused("a file cannot be read", [] { return open("/etc/passwd", O_RDONLY); });
   Refused("a file cannot be written", [] { return open("/tmp/aana-sandbox-escape", O_WRONLY | O_CREAT, 0600); });
@@ -95,6 +95,17 @@ int main() {
     return mprotect(page, 4096, PROT_READ | PROT_EXEC);
   });
   Refused("no code can be mapped", [] { return Map(PROT_READ | PROT_EXEC) == MAP_FAILED ? -1 : 0; });
+  Refused("a descriptor cannot be made to signal another process", [] { return fcntl(1, F_SETOWN, getppid()); });
+  Refused("memory cannot be a file", [] { return memfd_create("escape", 0); });
+  const auto map_with = [](int flags) {
+    return [flags] {
+      void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS, -1, 0);
+      return page == MAP_FAILED ? -1 : 0;
+    };
+  };
+  Refused("no memory can be shared", map_with(MAP_SHARED));
+  Refused("no memory can be shared by the newer kind of mapping", map_with(MAP_SHARED_VALIDATE));
+  Refused("no memory can grow by itself", map_with(MAP_PRIVATE | MAP_GROWSDOWN));
   Refused("limits cannot be raised", [] {
     const rlimit more{4096, 4096};
     return setrlimit(RLIMIT_NOFILE, &more);

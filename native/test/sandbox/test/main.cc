@@ -1,4 +1,4 @@
-// The unit tests of the sandbox's values and frames.
+// The unit tests of the sandbox's values, frames and channels.
 #include "check.h"
 #include "tests.h"
 
@@ -6,5 +6,6 @@ int main() {
   aana::test::TestCbor();
   aana::test::TestValues();
   aana::test::TestFrames();
+  aana::test::TestChannel();
   return aana::test::ExitStatus();
 }

@@ -5,5 +5,6 @@ namespace aana::test {
 void TestCbor();
 void TestValues();
 void TestFrames();
+void TestChannel();
 
 }  // namespace aana::test
