@@ -28,7 +28,7 @@ struct Settings {
   uint64_t total_bytes = uint64_t{1} << 30;
   // The interface whose functions the host calls, such as `aana:host/endpoint@0.1.0`.
   std::string endpoint;
-  // The function whose calls are output that credits pay for, such as `aana:host/output#write`.
+  // The function whose calls are output, such as `aana:host/output#write`.
   std::string output;
 };
 

@@ -15,6 +15,8 @@ export class MalformedError extends Error {
 }
 
 const maxDepth = 64;
+/** Values in one frame, each of which takes memory beside its bytes. The sandbox refuses more with the same number. */
+export const maxValues = 1024 * 1024;
 const maxWhole = Number.MAX_SAFE_INTEGER;
 const emptyBuffer = Buffer.alloc(0);
 
@@ -133,6 +135,7 @@ export function readCbor(bytes: Buffer): CborValue {
 class CborReader {
   readonly #bytes: Buffer;
   #at = 0;
+  #values = 0;
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes;
@@ -140,6 +143,7 @@ class CborReader {
 
   read(depth: number): CborValue {
     if (depth > maxDepth) throw new MalformedError('a value is nested too deep');
+    if (++this.#values > maxValues) throw new MalformedError(`it has more than ${maxValues} values`);
     const first = this.#byte();
     switch (first >> 5) {
       case 0:

@@ -188,11 +188,15 @@ function refusal(plugin: string, { code, signal, stderr }: RunContainedResult, l
   return pluginLoadError(plugin, `cannot be compiled: its compiler ended with ${signal ?? code}: ${said.slice(-500)}`);
 }
 
+const maxCausesLength = 16 * 1024;
+
 /** Returns an error of the library as one line: what failed, and its causes. Of a trap, only its causes. */
 export function firstCauses(text: string): string {
-  const causes = text.indexOf('Caused by:');
-  const isTrap = causes > 0 && text.startsWith('error while executing at wasm backtrace:');
-  return (isTrap ? text.slice(causes) : text)
+  // Before it is split, because nobody has counted its lines.
+  const start = text.slice(0, maxCausesLength);
+  const causes = start.indexOf('Caused by:');
+  const isTrap = causes > 0 && start.startsWith('error while executing at wasm backtrace:');
+  return (isTrap ? start.slice(causes) : start)
     .split('\n')
     .map((line) => line.trim().replace(/^\d+: /, ''))
     .filter((line) => line !== '' && line !== 'Caused by:')

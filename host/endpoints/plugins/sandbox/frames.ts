@@ -26,7 +26,9 @@ export interface Frame {
   readonly payload: Buffer;
 }
 
-const headBytes = 9;
+export const headBytes = 9;
+/** Chunks below this are joined as they come. */
+const smallBytes = 64 * 1024;
 /** Maximum bytes of a frame after its length. */
 export const maxFrameBytes = 96 * 1024 * 1024;
 
@@ -57,6 +59,7 @@ export class FrameReader {
   take(chunk: Buffer): Frame[] {
     this.#chunks.push(chunk);
     this.#bytes += chunk.length;
+    this.#joinSmall();
     const frames: Frame[] = [];
     for (let frame = this.#next(); frame; frame = this.#next()) frames.push(frame);
     return frames;
@@ -77,6 +80,15 @@ export class FrameReader {
       kind: bytes[8]!,
       payload: bytes.subarray(headBytes, 4 + length),
     };
+  }
+
+  /** Keeps the number of chunks low, however small they come. Each byte is copied a few times at most. */
+  #joinSmall(): void {
+    for (;;) {
+      const [first, second] = this.#chunks.slice(-2);
+      if (!first || !second || second.length >= smallBytes || first.length > second.length) return;
+      this.#chunks.splice(-2, 2, Buffer.concat([first, second]));
+    }
   }
 
   #join(): void {

@@ -1,27 +1,29 @@
 import { AsyncQueue } from '../../../base/core/async/async-queue.ts';
 import { deferred } from '../../../base/core/deferred.ts';
-import type { CborValue } from './cbor.ts';
+import { type CborValue, MalformedError } from './cbor.ts';
 import { frameKind } from './frames.ts';
 
 /** What the sandbox says about the end of a run that it ended itself. */
-export type FailureCode =
+export const failureCodes = [
   /** The guest trapped, or its component could not be instantiated. */
-  | 'trap'
+  'trap',
   /** It has computed for too long: in all, or without a call that the host answers. */
-  | 'cpu'
-  | 'stretch'
+  'cpu',
+  'stretch',
   /** It has called the host too often, or holds too many resources. */
-  | 'calls'
-  | 'handles'
+  'calls',
+  'handles',
   /** The host's answer was not of the function's type. */
-  | 'answer'
+  'answer',
   /** The host refused a call. */
-  | 'refused'
+  'refused',
   /** The arguments of the run were not of the function's type, or its result cannot be passed. */
-  | 'input'
-  | 'result'
-  /** All places of the process are taken. */
-  | 'busy';
+  'input',
+  'result',
+  /** The process takes no further run now. */
+  'busy',
+] as const;
+export type FailureCode = (typeof failureCodes)[number];
 
 /** How a run has ended. `cpuMs` is the computing time of the guest. */
 export type SandboxOutcome =
@@ -42,7 +44,7 @@ export interface RunLimits {
   readonly hostCalls: number;
   /** Resources that the guest holds at a time. */
   readonly handles: number;
-  /** Bytes of output that wait for the reader before the guest does. */
+  /** Bytes of output, and of calls without an answer, that wait for the host before the guest does. */
   readonly outputBytes: number;
   /** Milliseconds until the run is cancelled. */
   readonly deadlineMs: number;
@@ -76,6 +78,9 @@ export interface InvocationPort {
 
 /** Milliseconds in which a process must end a run that was cancelled. It looks at its socket after each slice. */
 const cancelMs = 5_000;
+const maxReason = 4_096;
+/** A longer timer of Node fires at once. */
+const maxTimerMs = 2 ** 31 - 1;
 
 /** One run of a guest. */
 export class SandboxInvocation {
@@ -90,21 +95,35 @@ export class SandboxInvocation {
   #stopped: 'signal' | 'deadline' | undefined;
   #isOver = false;
   #hadEffects = false;
-  #unpaid = 0;
+  /** The number of the last call of the host, and whether it has no answer yet. */
+  #lastCall = 0;
+  #isAnswering = false;
+  /** Bytes that the guest has sent on credit, and those of them that the host has handled. */
+  #owed = 0;
+  #handled = 0;
 
   constructor(id: number, run: SandboxRun, port: InvocationPort) {
     this.id = id;
     this.#run = run;
     this.#port = port;
     this.#outputs = new AsyncQueue(() => this.#stop('signal'));
-    this.#deadline = setTimeout(() => this.#stop('deadline'), run.limits.deadlineMs);
-    if (run.signal?.aborted) this.#stop('signal');
+    this.#deadline = setTimeout(() => this.#stop('deadline'), Math.min(run.limits.deadlineMs, maxTimerMs));
+    if (run.signal?.aborted) this.#end({ state: 'stopped', by: 'signal' });
     else run.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
   /** How the run has ended. It never rejects. */
   get outcome(): Promise<SandboxOutcome> {
     return this.#outcome.promise;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Whether the process was told to cancel it. What the guest did before is of no use then. */
+  get isStopped(): boolean {
+    return this.#stopped !== undefined;
   }
 
   /**
@@ -118,7 +137,12 @@ export class SandboxInvocation {
     }
   }
 
+  /** Throws `MalformedError` when the process should not have let the guest call. */
   call(call: number, name: string, args: readonly CborValue[]): void {
+    if (this.#isAnswering || call !== this.#lastCall + 1) throw new MalformedError('a call is out of turn');
+    if (call > this.#run.limits.hostCalls) throw new MalformedError('a run calls the host too often');
+    this.#lastCall = call;
+    this.#isAnswering = true;
     this.#hadEffects = true;
     try {
       const answer = this.#run.answer(name, args);
@@ -133,12 +157,18 @@ export class SandboxInvocation {
     }
   }
 
-  tell(name: string, args: readonly CborValue[]): void {
+  /** Throws `MalformedError` when the guest had no credits. */
+  tell(name: string, args: readonly CborValue[], bytes: number): void {
+    this.#owe(bytes);
     this.#hadEffects = true;
     this.#run.onTold?.(name, args);
+    // The credits come in a later turn, so that others have theirs.
+    setImmediate(() => this.#pay(bytes));
   }
 
+  /** Throws `MalformedError` when the guest had no credits. */
   output(args: readonly CborValue[], bytes: number): void {
+    this.#owe(bytes);
     this.#hadEffects = true;
     this.#outputs.push([args, bytes]);
   }
@@ -166,18 +196,25 @@ export class SandboxInvocation {
     );
   }
 
-  /** Returns to the sandbox what the consumer has taken, in halves of the limit. */
+  #owe(bytes: number): void {
+    if (this.#owed > this.#run.limits.outputBytes) throw new MalformedError('a run sends more than it may');
+    this.#owed += bytes;
+  }
+
+  /** Returns to the sandbox what the host has handled, in halves of the limit. */
   #pay(bytes: number): void {
-    this.#unpaid += bytes;
-    if (this.#isOver || this.#unpaid * 2 < this.#run.limits.outputBytes) return;
-    this.#port.send(this.id, frameKind.credit, [this.#unpaid]);
-    this.#unpaid = 0;
+    this.#handled += bytes;
+    if (this.#isOver || this.#stopped || this.#handled * 2 < this.#run.limits.outputBytes) return;
+    this.#owed -= this.#handled;
+    this.#port.send(this.id, frameKind.credit, [this.#handled]);
+    this.#handled = 0;
   }
 
   #reply(call: number, value: CborValue): void {
     if (this.#isOver || this.#stopped) return;
     try {
       this.#port.send(this.id, frameKind.answer, [call], value);
+      this.#isAnswering = false;
     } catch (error) {
       this.#refuse(call, error);
     }
@@ -185,7 +222,7 @@ export class SandboxInvocation {
 
   #refuse(call: number, error: unknown): void {
     if (this.#isOver || this.#stopped) return;
-    this.#port.send(this.id, frameKind.refuse, [call], error instanceof Error ? error.message : String(error));
+    this.#port.send(this.id, frameKind.refuse, [call], reasonOf(error));
   }
 
   #stop(by: 'signal' | 'deadline'): void {
@@ -203,5 +240,14 @@ export class SandboxInvocation {
     this.#run.signal?.removeEventListener('abort', this.#onAbort);
     this.#outputs.end();
     this.#outcome.resolve(outcome);
+  }
+}
+
+/** The beginning of an error's message. It never throws, whatever a function of the host has thrown. */
+function reasonOf(error: unknown): string {
+  try {
+    return String(error instanceof Error ? error.message : error).slice(0, maxReason);
+  } catch {
+    return 'the host has failed';
   }
 }

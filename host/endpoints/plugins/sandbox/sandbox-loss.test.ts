@@ -1,4 +1,5 @@
 // What becomes of runs when their process is killed, stopped, out of memory, or sends what is no frame.
+import { spawnSync } from 'node:child_process';
 import { createHash, randomInt } from 'node:crypto';
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -132,9 +133,26 @@ async function standIn<T>(code: string, use: (options: Parameters<typeof Sandbox
   }
 }
 
+/** A result with a list of numbers, each of one byte. */
+function manyValues(count: number): Buffer {
+  return frameOf(1, frameKind.returned, [], [1, Array.from({ length: count }, () => 0)]);
+}
+const outputOf = (bytes: number): Buffer => frameOf(1, frameKind.output, [], ['x'.repeat(bytes)]);
+/** A call of function 2, whose number has 16 bits. */
+function tellOf(bytes: number): Buffer {
+  const frame = frameOf(1, frameKind.tell, [2], [0.5, 'x'.repeat(bytes)]);
+  const cut = Buffer.concat([frame.subarray(0, 11), frame.subarray(13)]);
+  cut.writeUInt32LE(cut.length - 4, 0);
+  return cut;
+}
+
 const ready = frameOf(0, frameKind.ready, [], {
   slots: 4,
-  functions: [['aana:host/invocation@0.1.0#remaining-ms', 'ask']],
+  functions: [
+    ['aana:host/invocation@0.1.0#remaining-ms', 'ask'],
+    ['aana:host/output@0.1.0#write', 'output'],
+    ['aana:host/progress@0.1.0#report', 'tell'],
+  ],
   exports: ['describe', 'run'],
   resources: ['aana:host/media.audio'],
   confinement: { 'no-new-privileges': true, seccomp: true, landlock: 0, 'memory-limit': true },
@@ -166,32 +184,125 @@ Loss('a process that is never ready is ended', async () => {
 });
 
 Loss('a process that sends what is no frame is ended, and loses its runs', async () => {
-  const wrong: readonly (readonly [string, Uint8Array])[] = [
+  const wrong: readonly (readonly [what: string, frames: Uint8Array, reason?: string])[] = [
     ['a length that no frame has', Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0])],
     ['an unknown kind', frameOf(1, 99, [])],
     ['a frame of no run', frameOf(77, frameKind.returned, [], [1, 'x'])],
     ['an unknown function', frameOf(1, frameKind.tell, [9])],
     ['a cut call', frameOf(1, frameKind.call, [])],
     ['a call with other arguments', callOf(1, 0, ['one too many'])],
+    [
+      'a result with another time',
+      frameOf(1, frameKind.returned, [], [Number.NaN, { ok: 'x' }]),
+      'a time is not valid',
+    ],
+    ['a failure with another time', frameOf(1, frameKind.failed, [], [-1, 'trap', 'x']), 'a time is not valid'],
+    [
+      'a failure of an unknown kind',
+      frameOf(1, frameKind.failed, [], [1, 'other', 'x']),
+      'a run fails for an unknown reason',
+    ],
+    ['a call with another number', callOf(2, 0, []), 'a call is out of turn'],
+    ['a second open call', Buffer.concat([callOf(1, 0, []), callOf(2, 0, [])]), 'a call is out of turn'],
+    ['more values than a frame has', manyValues(2 ** 20), 'it has more than 1048576 values'],
+    [
+      'more output than it may',
+      Buffer.concat(Array.from({ length: 4 }, () => outputOf(30_000))),
+      'a run sends more than it may',
+    ],
+    [
+      'more lines of the log than it may',
+      Buffer.concat(Array.from({ length: 4 }, () => tellOf(30_000))),
+      'a run sends more than it may',
+    ],
     ['a result of another type', frameOf(1, frameKind.returned, [], [1, { ok: 7 }])],
     ['a result of another form', frameOf(1, frameKind.returned, [], 'x')],
     ['a result that is no CBOR', Buffer.concat([Buffer.from([6, 0, 0, 0, 1, 0, 0, 0, frameKind.returned, 0xff])])],
     ['a name that changes objects', Buffer.concat([frameOf(1, frameKind.returned, [], { 'zzproto--': 1 })])],
   ];
-  for (const [what, bytes] of wrong)
+  for (const [what, bytes, why = '.'] of wrong)
     await standIn(
       `socket.write(${inHex(ready)}); socket.once('data', () => socket.write(${inHex(bytes)}));`,
       async (options) => {
         await using process_ = await SandboxProcess.start(options);
-        const outcome = await go(process_, '{}');
+        const never = new Promise<CborValue>(() => {});
+        const outcome = await go(process_, '{}', { answer: () => never });
         assert.is(outcome.state, 'lost', what);
-        assert.match(
-          outcome.state === 'lost' ? outcome.reason : '',
-          /^its process sent what the host cannot use: ./,
-          what,
-        );
+        const reason = new RegExp(`^its process sent what the host cannot use: ${why}`);
+        assert.match(outcome.state === 'lost' ? outcome.reason : '', reason, what);
       },
     );
+});
+
+Loss('frames after the end of a run are not taken', async () => {
+  const returned = frameOf(1, frameKind.returned, [], [1, { ok: 'x' }]);
+  const frames = Buffer.concat([returned, callOf(1, 0, [])]);
+  await standIn(
+    `socket.write(${inHex(ready)}); socket.once('data', () => socket.write(${inHex(frames)}));`,
+    async (options) => {
+      await using process_ = await SandboxProcess.start(options);
+      let calls = 0;
+      assert.equal(answerOf(await go(process_, '{}', { answer: () => ++calls })), { ok: 'x' });
+      assert.is(await process_.ended, 'sent what the host cannot use: a frame is of no run');
+      assert.is(calls, 0);
+    },
+  );
+});
+
+Loss('what a run does after it was cancelled has no effect', async () => {
+  const cancelled = frameOf(1, frameKind.failed, [], [1, 'cancelled', 'x']);
+  const frames = Buffer.concat([callOf(1, 0, []), tellOf(10), outputOf(10), cancelled]);
+  await standIn(
+    `socket.write(${inHex(ready)});
+     socket.once('data', () => socket.once('data', () => socket.write(${inHex(frames)})));`,
+    async (options) => {
+      await using process_ = await SandboxProcess.start(options);
+      let effects = 0;
+      const effect = (): number => ++effects;
+      const outcome = await go(process_, '{}', { answer: effect, onTold: effect, limits: { deadlineMs: 50 } });
+      assert.equal(outcome, { state: 'stopped', by: 'deadline' });
+      assert.is(effects, 0);
+    },
+  );
+});
+
+Loss('a process that closes a socket is ended', async () => {
+  await standIn(
+    `socket.write(${inHex(ready)}); socket.once('data', () => socket.destroy()); setInterval(() => {}, 1000);`,
+    async (options) => {
+      await using process_ = await SandboxProcess.start(options);
+      const reason = 'its process closed a socket';
+      assert.equal(await go(process_, '{}'), { state: 'lost', reason, hadEffects: false });
+    },
+  );
+});
+
+Loss('nobody reads standard error without end', async () => {
+  await standIn(
+    `try { for (;;) require('node:fs').writeSync(2, 'x'.repeat(65536)); }
+     catch (error) { if (error.code === 'EPIPE') socket.write(${inHex(ready)}); }`,
+    async (options) => {
+      await using process_ = await SandboxProcess.start(options);
+      assert.is(process_.running, 0);
+    },
+  );
+});
+
+Loss('a process for which there are no descriptors refuses the plugin', () => {
+  const code = [
+    `import { closeSync, openSync } from 'node:fs';`,
+    `import { SandboxProcess } from ${JSON.stringify(new URL('sandbox-process.js', import.meta.url))};`,
+    `const open = [];`,
+    `try { for (;;) open.push(openSync('/dev/null')); } catch {}`,
+    `for (const one of open.slice(-3)) closeSync(one);`,
+    `const limits = ${JSON.stringify(processLimits)};`,
+    `const options = { program: '/bin/true', plugin: 'test', code: '/dev/null', isFast: false, limits };`,
+    `await SandboxProcess.start(options).catch((error) => console.log(error.message));`,
+  ].join('\n');
+  const run = spawnSync('sh', ['-c', 'ulimit -n 200; exec "$0" --input-type=module -e "$1"', process.execPath, code], {
+    encoding: 'utf8',
+  });
+  assert.match(run.stdout + run.stderr, /^plugin test cannot be run: its process could not be started: .*EMFILE/);
 });
 
 Loss('no changed frame of a process ends the host', async () => {

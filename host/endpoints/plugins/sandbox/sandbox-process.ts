@@ -7,8 +7,14 @@ import { pluginLoadError } from '../set/manifest.ts';
 import { type CborValue, MalformedError, readCbor } from './cbor.ts';
 import { firstCauses } from './compiled-code.ts';
 import { type OfferedTypes, versionless } from './component-types.ts';
-import { type Frame, frameKind, frameOf, FrameReader } from './frames.ts';
-import { type FailureCode, type InvocationPort, SandboxInvocation, type SandboxRun } from './sandbox-invocation.ts';
+import { type Frame, frameKind, frameOf, FrameReader, headBytes } from './frames.ts';
+import {
+  type FailureCode,
+  failureCodes,
+  type InvocationPort,
+  SandboxInvocation,
+  type SandboxRun,
+} from './sandbox-invocation.ts';
 import { type FunctionChecks, functionChecks } from './value-types.ts';
 
 export interface SandboxOptions {
@@ -123,13 +129,20 @@ interface KnownFunction extends FunctionChecks {
 }
 
 const maxSaidBytes = 4096;
+/** Bytes of standard error after which nobody reads it. */
+const maxReadStderrBytes = 1024 * 1024;
+/** Bytes that wait for the process. Above it, runs are refused, and a process that still asks for more is ended. */
+const maxWaitingBytes = 256 * 1024 * 1024;
+/** Milliseconds in which a process that has closed a socket must have ended. It says why when it ends. */
+const closedMs = 1_000;
 const firstSocket = 4;
 
 /** The host's side of a process: its sockets, one for each thread, and the runs in it. */
 class Connection implements InvocationPort {
   readonly #child: ChildProcess;
   readonly #plugin: string;
-  readonly #sockets: readonly Socket[];
+  /** None when the process could not be started. */
+  #sockets: readonly Socket[] = [];
   readonly #invocations = new Map<number, SandboxInvocation>();
   readonly #ready = deferred<SandboxFacts>();
   readonly #ended = deferred<string>();
@@ -182,13 +195,19 @@ class Connection implements InvocationPort {
     const sockets = Array.from({ length: limits.threads }, () => 'pipe' as const);
     const stdio = ['ignore', 'ignore', 'pipe', code, ...sockets] as const;
     this.#child = spawnContained(program, args, { stdio: [...stdio], env: {}, signal, graceMs: 0 });
-    this.#child.stderr?.on('data', (data: Buffer) => {
+    const { stderr } = this.#child;
+    let stderrBytes = 0;
+    stderr?.on('data', (data: Buffer) => {
       this.#said = (this.#said + data.toString()).slice(-maxSaidBytes);
+      stderrBytes += data.length;
+      if (stderrBytes > maxReadStderrBytes) stderr.destroy();
     });
     this.#child.once('error', (error) => this.#gone(`could not be started: ${error.message}`));
     // Not `exit`: what it has said and sent comes first.
     this.#child.once('close', (exit, by) => this.#gone(this.#endOf(exit, by)));
-    this.#sockets = this.#child.stdio.slice(firstSocket) as unknown as Socket[];
+    // Without free descriptors, Node makes no child at all.
+    const stdio_ = this.#child.stdio as ChildProcess['stdio'] | undefined;
+    this.#sockets = (stdio_?.slice(firstSocket) ?? []) as unknown as Socket[];
     for (const socket of this.#sockets) this.#listen(socket);
     this.#ready.promise.catch(() => {}); // whoever waits for it handles it
   }
@@ -215,7 +234,11 @@ class Connection implements InvocationPort {
       this.#invocations.delete(id);
       this.#exportById.delete(id);
     });
+    if (invocation.isOver) return invocation; // it was stopped before it began
+    const socket = this.#socketOf(id);
     if (this.#isGone) invocation.lost(`its process ${this.#reason ?? 'has ended'}`);
+    else if (socket && socket.writableLength > maxWaitingBytes)
+      invocation.failed('busy', 'the process does not take what waits for it', 0);
     else {
       const { cpuMs, stretchMs, hostCalls, handles, outputBytes } = run.limits;
       try {
@@ -229,8 +252,9 @@ class Connection implements InvocationPort {
 
   send(invocation: number, kind: number, numbers: readonly number[], ...values: readonly CborValue[]): void {
     const frame = frameOf(invocation, kind, numbers, ...values);
-    const socket = this.#sockets[invocation % this.#sockets.length]!;
-    if (this.#isGone || socket.destroyed) return;
+    const socket = this.#socketOf(invocation);
+    if (this.#isGone || !socket || socket.destroyed) return;
+    if (socket.writableLength > maxWaitingBytes) return this.end('does not take what the host sends');
     // All frames of one turn are one write.
     if (socket.writableCorked === 0) {
       socket.cork();
@@ -248,6 +272,10 @@ class Connection implements InvocationPort {
     this.#child.kill('SIGKILL');
   }
 
+  #socketOf(invocation: number): Socket | undefined {
+    return this.#sockets[invocation % this.#sockets.length];
+  }
+
   #nextId(): number {
     do this.#lastId = (this.#lastId + 1) % 0xffff_ffff;
     while (this.#invocations.has(this.#lastId));
@@ -256,7 +284,10 @@ class Connection implements InvocationPort {
 
   #listen(socket: Socket): void {
     const reader = new FrameReader();
-    socket.on('error', () => {}); // the process ends, too
+    socket.on('error', () => {}); // it is closed then
+    socket.once('close', () => {
+      if (!this.#isGone) setTimeout(() => this.end('closed a socket'), closedMs).unref();
+    });
     socket.on('data', (data: Buffer) => {
       if (this.#isGone || this.#reason !== undefined) return;
       try {
@@ -272,7 +303,8 @@ class Connection implements InvocationPort {
     if (kind === frameKind.ready) return this.#takeReady(payload);
     if (!this.#facts) throw new MalformedError('a frame comes before the process is ready');
     const invocation = this.#invocations.get(id);
-    if (!invocation) throw new MalformedError('a frame is of no run');
+    if (!invocation || invocation.isOver) throw new MalformedError('a frame is of no run');
+    if (invocation.isStopped && kind !== frameKind.returned && kind !== frameKind.failed) return;
     switch (kind) {
       case frameKind.call: {
         if (payload.length < 6) throw new MalformedError('a frame is cut');
@@ -282,11 +314,11 @@ class Connection implements InvocationPort {
       case frameKind.tell: {
         if (payload.length < 2) throw new MalformedError('a frame is cut');
         const told = known(this.#functions, payload.readUInt16LE(0));
-        return invocation.tell(told.name, argumentsOf(told, payload.subarray(2)));
+        return invocation.tell(told.name, argumentsOf(told, payload.subarray(2)), payload.length + headBytes);
       }
       case frameKind.output:
         if (!this.#written) throw new MalformedError('the component has no output');
-        return invocation.output(argumentsOf(this.#written, payload), payload.length + 9);
+        return invocation.output(argumentsOf(this.#written, payload), payload.length + headBytes);
       case frameKind.drop: {
         if (payload.length !== 6) throw new MalformedError('a frame is cut');
         return invocation.drop(known(this.#facts.resources, payload.readUInt16LE(0) - 1), payload.readUInt32LE(2));
@@ -301,11 +333,11 @@ class Connection implements InvocationPort {
         const isResult = known(this.#exports, this.#exportById.get(id) ?? -1).isResult;
         if (value === undefined || more.length > 0 || !isResult(value))
           throw new MalformedError('a result has another form');
-        return invocation.returned(value, numberOf(cpu) / 1000);
+        return invocation.returned(value, cpuMsOf(cpu));
       }
       case frameKind.failed: {
         const [cpu, code, why] = listOf(readCbor(payload));
-        return invocation.failed(textOf(code) as FailureCode, firstCauses(textOf(why)), numberOf(cpu) / 1000);
+        return invocation.failed(codeOf(code), firstCauses(textOf(why)), cpuMsOf(cpu));
       }
       default:
         throw new MalformedError('a frame has an unknown kind');
@@ -379,6 +411,19 @@ function textOf(value: CborValue | undefined): string {
 function numberOf(value: CborValue | undefined): number {
   if (typeof value !== 'number') throw new MalformedError('a frame has another form');
   return value;
+}
+
+/** Returns milliseconds of a number of microseconds. */
+function cpuMsOf(value: CborValue | undefined): number {
+  const cpuMs = numberOf(value) / 1000;
+  if (!Number.isFinite(cpuMs) || cpuMs < 0) throw new MalformedError('a time is not valid');
+  return cpuMs;
+}
+
+function codeOf(value: CborValue | undefined): FailureCode | 'cancelled' {
+  const code = [...failureCodes, 'cancelled' as const].find((one) => one === value);
+  if (code === undefined) throw new MalformedError('a run fails for an unknown reason');
+  return code;
 }
 
 function readFacts(value: CborValue): SandboxFacts {

@@ -127,6 +127,44 @@ Sandbox('a run that waits for the host is cancelled, and late answers are ignore
 Sandbox('a run that has aborted before it begins is stopped', async () => {
   await using process = await serveWat(looping);
   assert.equal(await go(process, long, { signal: AbortSignal.abort() }), { state: 'stopped', by: 'signal' });
+  assert.equal(answerOf(await go(process, '{}')), { ok: '7' });
+});
+
+Sandbox('a loop is interrupted after a long step of which nobody saw the time', async () => {
+  // Each of the steps fills all memory, and none of them is interrupted.
+  const step = '(memory.fill (i32.const 65536) (i32.const 1) (i32.const 60000000))';
+  await using process = await serveWat({
+    go: `(drop (memory.grow (i32.const 950))) ${step.repeat(20)} (loop $l (br $l)) (i32.const 7)`,
+  });
+  const outcome = await go(process, '{}', { limits: { cpuMs: 2_000, deadlineMs: 20_000 } });
+  assert.ok(outcome.state === 'failed' && outcome.code === 'cpu', JSON.stringify(outcome));
+});
+
+Sandbox('a process does not end by a signal that also ends the host', async () => {
+  await using process_ = await serveWat(waiting);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    const answer = (): CborValue => {
+      process.kill(process_.pid!, signal);
+      return 7;
+    };
+    assert.equal(answerOf(await go(process_, '{}', { answer })), { ok: '7' });
+  }
+});
+
+Sandbox('a guest with more values than a frame may have ends its run only', async () => {
+  // Headers without names and values.
+  await using process = await serveWat({
+    imports: '(import "aana:host/http@0.1.0" "fetch" (func $fetch (param i32 i32 i32 i32 i32 i32 i32 i32 i32)))',
+    go: `(drop (memory.grow (i32.const 200)))
+      (call $fetch (i32.const 0) (i32.const 1024) (i32.const 4) (i32.const 1048576) (i32.const 600000) (i32.const 0)
+        (i32.const 0) (i32.const 0) (i32.const 16)) (i32.const 7)`,
+  });
+  const outcome = await go(process, '{}');
+  assert.ok(outcome.state === 'failed' && outcome.code === 'trap', JSON.stringify(outcome));
+  assert.match(outcome.state === 'failed' ? outcome.reason : '', /more than 1048576 values/);
+  assert.is(process.running, 0);
+  const again = await go(process, '{}');
+  assert.is(again.state, 'failed');
 });
 
 Sandbox('a deadline ends loops and waits', async () => {

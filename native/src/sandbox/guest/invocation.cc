@@ -69,7 +69,6 @@ void Invocation::Begin(Plugin& plugin, const Settings& settings, std::string_vie
   store_.reset(wasmtime_store_new(pool_->engine.get(), this, nullptr));
   wasmtime_store_limiter(store_.get(), static_cast<int64_t>(settings.memory_bytes), kTableElements, kCoreInstances,
                          kTables, kMemories);
-  wasmtime_context_set_epoch_deadline(context(), 1);
   wasmtime_store_epoch_deadline_callback(store_.get(), OnTick, this, nullptr);
 
   const auto& params = function_->type.params;
@@ -103,6 +102,8 @@ wasmtime_error_t* Invocation::OnTick(wasmtime_context_t*, void* data, uint64_t* 
 void Invocation::Step() {
   if (state_ == State::kEnded) return;
   step_began_ns_ = ThreadCpuNs();
+  // A slice begins here, however long the guest has waited.
+  wasmtime_context_set_epoch_deadline(context(), 1);
   bool is_done = wasmtime_call_future_poll(future_.get());
   if (is_done && !error_ && !is_instantiated_) {
     is_instantiated_ = true;
@@ -168,6 +169,7 @@ void Invocation::Call(const HostFunction& function, std::span<const wasmtime_com
                       wasmtime_component_val_t* results, wasmtime_async_continuation_t& continuation) {
   pending_result_ = results;
   has_answer_ = false;
+  const size_t before = channel_.out().size();
   switch (function.way) {
     case Way::kAsk:
       Ask(function, arguments);
@@ -176,17 +178,17 @@ void Invocation::Call(const HostFunction& function, std::span<const wasmtime_com
       FrameWriter frame(channel_.out(), id_, FrameKind::kTell);
       frame.Number16(function.number);
       WriteArguments(frame, function, arguments, context());
-      has_answer_ = true;
       break;
     }
     case Way::kOutput: {
-      const size_t before = channel_.out().size();
       FrameWriter frame(channel_.out(), id_, FrameKind::kOutput);
       WriteArguments(frame, function, arguments, context());
-      limits_.credits -= static_cast<int64_t>(channel_.out().size() - before);
-      has_answer_ = limits_.credits > 0;
       break;
     }
+  }
+  if (function.way != Way::kAsk) {
+    limits_.credits -= static_cast<int64_t>(channel_.out().size() - before);
+    has_answer_ = limits_.credits > 0;
   }
   pending_ = &function;
   continuation = {[](void* self) { return static_cast<Invocation*>(self)->Continue(); }, this, nullptr};
@@ -271,7 +273,7 @@ void Invocation::Refuse(std::string_view payload) {
 
 void Invocation::Credit(std::string_view payload) {
   limits_.credits += TakeNumber32(payload);
-  if (state_ != State::kWaiting || !pending_ || pending_->way != Way::kOutput || limits_.credits <= 0) return;
+  if (state_ != State::kWaiting || !pending_ || pending_->way == Way::kAsk || limits_.credits <= 0) return;
   has_answer_ = true;
   state_ = State::kRunnable;
 }

@@ -22,7 +22,7 @@ struct RunLimits {
   uint64_t calls;
   // Resources that the guest holds at a time.
   uint64_t handles;
-  // Bytes of output that the guest may send before the host sends credits.
+  // Bytes of calls without an answer that the guest may send before the host sends credits.
   int64_t credits;
 };
 

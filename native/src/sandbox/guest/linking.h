@@ -7,7 +7,7 @@
 namespace aana::sandbox {
 
 // Defines all imports of the pool's component: those of `aana:…` ask the host, those of `wasi:…` are answered here.
-// `output` is the function that credits pay for, without a version. Throws `Refused` for other imports.
+// `output` is the function whose calls are output, without a version. Throws `Refused` for other imports.
 void LinkImports(Pool& pool, const std::string& output);
 
 }  // namespace aana::sandbox

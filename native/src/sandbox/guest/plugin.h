@@ -13,8 +13,8 @@ namespace aana::sandbox {
 // How the host takes the calls of a function.
 enum class Way : uint8_t {
   kAsk,     // the guest waits for the answer
-  kTell,    // the function has no result, so the guest does not wait
-  kOutput,  // as long as the invocation has credits, the guest does not wait
+  kTell,    // the function has no result, so the guest waits for credits only
+  kOutput,  // the result is a success, so the guest waits for credits only
 };
 
 // A function of the host that the component imports.

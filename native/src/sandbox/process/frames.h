@@ -12,17 +12,17 @@ namespace aana::sandbox {
 // a later version of the world may have several at a time.
 enum class FrameKind : uint8_t {
   // From the host.
-  kRun = 1,     // CBOR: [export, [cpu ms, ms at a stretch, calls, handles, credits of output in bytes], arguments]
+  kRun = 1,     // CBOR: [export, [cpu ms, ms at a stretch, calls, handles, credits in bytes], arguments]
   kAnswer = 2,  // u32 call | CBOR of the result's type
   kRefuse = 3,  // u32 call | text: the guest traps with it
   kCancel = 4,  // nothing; `kFailed` follows, unless the invocation has ended
-  kCredit = 5,  // u32 bytes of output that the host has passed on
+  kCredit = 5,  // u32 bytes of `kTell` and `kOutput` that the host has handled
   // From the process.
   kReturned = 16,  // CBOR: [microseconds of CPU, result]
   kFailed = 17,    // CBOR: [microseconds of CPU, code, text]
   kCall = 18,      // u32 call | u16 function | CBOR array of arguments. The guest waits.
-  kTell = 19,      // u16 function | CBOR array of arguments. The guest does not wait.
-  kOutput = 20,    // CBOR array of arguments of the function for output. The guest does not wait while it has credits.
+  kTell = 19,      // u16 function | CBOR array of arguments. The guest does not wait while it has credits.
+  kOutput = 20,    // CBOR array of arguments of the function for output. Credits as for `kTell`.
   kDrop = 21,      // u16 resource type | u32 number
   kPrinted = 22,   // CBOR: bytes that it wrote to standard output or error
   kReady = 23,     // CBOR: see `serve.cc`

@@ -14,13 +14,10 @@ constexpr double kMaxWhole = 9007199254740992.0;  // 2^53
 }  // namespace
 
 void CborWriter::Head(uint8_t major, uint64_t number) {
-  const auto first = static_cast<uint8_t>(major << 5);
-  if (number < 24) {
-    out_ += static_cast<char>(first | number);
-    return;
-  }
+  const int first = major << 5;
+  if (number < 24) return First(first | static_cast<int>(number));
   const int size = number < 0x100 ? 0 : number < 0x10000 ? 1 : number < 0x100000000 ? 2 : 3;
-  out_ += static_cast<char>(first | (24 + size));
+  First(first | (24 + size));
   for (int shift = (8 << size) - 8; shift >= 0; shift -= 8) out_ += static_cast<char>(number >> shift);
 }
 
@@ -34,7 +31,7 @@ void CborWriter::Integer(int64_t number) {
 void CborWriter::Number(double number) {
   if (number == std::floor(number) && std::fabs(number) < kMaxWhole && !(number == 0 && std::signbit(number)))
     return Integer(static_cast<int64_t>(number));
-  out_ += '\xfb';
+  First(0xfb);
   const auto bits = std::bit_cast<uint64_t>(number);
   for (int shift = 56; shift >= 0; shift -= 8) out_ += static_cast<char>(bits >> shift);
 }

@@ -12,7 +12,11 @@ struct Malformed : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
-// Appends CBOR (RFC 8949) to a text: integers, floats of 64 bits, texts, bytes, arrays, maps, booleans and null.
+// Most values in one frame, with the names of fields. The host ends a process that sends more (`cbor.ts`).
+inline constexpr size_t kMaxWritten = size_t{1} << 20;
+
+// Appends CBOR (RFC 8949) to a text: integers, floats of 64 bits, texts, bytes, arrays, maps, booleans and null. Throws
+// `Malformed` when it has written the most values.
 class CborWriter {
  public:
   explicit CborWriter(std::string& out) : out_(out) {}
@@ -25,13 +29,19 @@ class CborWriter {
   void Bytes(std::string_view bytes);
   void Array(uint64_t count) { Head(4, count); }
   void Map(uint64_t count) { Head(5, count); }
-  void Bool(bool value) { out_ += value ? '\xf5' : '\xf4'; }
-  void Null() { out_ += '\xf6'; }
+  void Bool(bool value) { First(value ? 0xf5 : 0xf4); }
+  void Null() { First(0xf6); }
 
  private:
+  // Appends the first byte of a value.
+  void First(int byte) {
+    if (++written_ > kMaxWritten) throw Malformed("it has more than " + std::to_string(kMaxWritten) + " values");
+    out_ += static_cast<char>(byte);
+  }
   void Head(uint8_t major, uint64_t number);
 
   std::string& out_;
+  size_t written_ = 0;
 };
 
 // Reads what `CborWriter` writes, and nothing else: each head must have its shortest form. Throws `Malformed`. Texts
