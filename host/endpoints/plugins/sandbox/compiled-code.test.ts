@@ -1,4 +1,5 @@
 // Compiling: what is no component, limits, and the folder with compiled code.
+import { spawnSync } from 'node:child_process';
 import { chmod, cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -85,6 +86,64 @@ Compiling('a component over the limits of size and of memory is refused', async 
 Compiling('a component that is not there is named', async () => {
   const error = await errorOf(describeComponent({ sandbox, plugin, component: '/nowhere/a.wasm' }));
   assert.match(error.message, /has no component that can be read at \/nowhere\/a\.wasm$/);
+});
+
+Compiling('a component that is a pipe or a folder is refused', async () => {
+  await withFolder(async (folder) => {
+    const pipe = join(folder, 'pipe');
+    spawnSync('mkfifo', [pipe]);
+    for (const component of [pipe, folder])
+      for (const compiled of [
+        describeComponent({ sandbox, plugin, component }),
+        compileComponent({ sandbox, plugin, component }, join(folder, 'code')),
+      ]) {
+        const error = await errorOf(compiled);
+        assert.is(error.message, 'plugin test has a component that cannot be used: it is not a file');
+      }
+  });
+});
+
+/** Runs a script of the shell in place of the compiler. */
+async function withScript<T>(script: string, use: (program: string, folder: string) => Promise<T>): Promise<T> {
+  return withFolder(async (folder) => {
+    const program = join(folder, 'program');
+    await writeFile(program, `#!/bin/sh\n${script}\n`);
+    await chmod(program, 0o755);
+    return use(program, folder);
+  });
+}
+
+Compiling('a compiler that does not end or says too much is ended', async () => {
+  for (const [script, message] of [
+    ['exec sleep 600', 'plugin test cannot be compiled: it has not ended within 0.1 s'],
+    ['exec cat /dev/zero', 'plugin test has a component that cannot be used: its types have more than 8388608 bytes'],
+  ] as const)
+    await withScript(script, async (program) => {
+      const limits = { cpuSeconds: script.includes('sleep') ? 0.02 : 100 };
+      const options = { sandbox: { ...sandbox, program }, plugin, component: program, limits };
+      const error = await errorOf(describeComponent(options));
+      assert.equal([error.name, error.message], ['PluginLoadError', message]);
+    });
+});
+
+Compiling('the code of a component that changes meanwhile is that of its name', async () => {
+  await withWat(guest, async (component) => {
+    const before = await readFile(component);
+    // The file is another one before the compiler reads it.
+    const script = `printf changed > '${component}'; exec '${sandbox.program}' "$@"`;
+    await withScript(script, async (program, folder) => {
+      const options = { sandbox: { ...sandbox, program }, plugin, component };
+      const { code } = await compileComponent(options, join(folder, 'code'));
+      assert.is(await readFile(component, 'utf8'), 'changed');
+      await writeFile(component, before);
+      assert.is((await compileComponent(options, join(folder, 'code'))).code, code);
+      await using process = await SandboxProcess.start({
+        ...{ program: sandbox.program, plugin, code, isFast: false, endpoint, output, types: offered },
+        limits: processLimits,
+      });
+      assert.equal(answerOf(await go(process, '{}')), { ok: '7' });
+    });
+  });
 });
 
 Compiling('code is kept, and compiled again when it or what it is made of has changed', async () => {

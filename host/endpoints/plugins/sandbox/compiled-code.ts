@@ -1,9 +1,9 @@
 import { createHash, type Hash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
-import { lstat, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { constants, createReadStream } from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import type { AanaError } from '../../../base/core/errors.ts';
+import { AanaError } from '../../../base/core/errors.ts';
 import { randomSuffix } from '../../../base/core/ids.ts';
 import { runContained, type RunContainedResult } from '../../../base/processes/index.ts';
 import { pluginLoadError } from '../set/manifest.ts';
@@ -58,6 +58,8 @@ interface Kept {
   readonly description: string;
 }
 
+/** Seconds that the compiler may take for each second of computing that it may take, because others compute, too. */
+const secondsPerCpuSecond = 5;
 const maxDescriptionBytes = 8 * 1024 * 1024;
 const maxCodeBytes = 2 * 1024 * 1024 * 1024;
 
@@ -66,7 +68,12 @@ const maxCodeBytes = 2 * 1024 * 1024 * 1024;
  * compiled.
  */
 export async function describeComponent(options: CompileOptions): Promise<ComponentTypes> {
-  return readDescription(await runCompiler(options, 'describe', []));
+  const component = await openComponent(options);
+  try {
+    return readDescription(await runCompiler(options, 'describe', component, []));
+  } finally {
+    await component.close();
+  }
 }
 
 /**
@@ -76,18 +83,27 @@ export async function describeComponent(options: CompileOptions): Promise<Compon
 export async function compileComponent(options: CompileOptions, folder: string): Promise<CompiledComponent> {
   const { plugin, isFast = false } = options;
   await prepareFolder(plugin, folder);
-  const key = await keyOf(options);
+  const bytes = await readComponent(options);
+  const key = await keyOf(options, bytes);
   const kept = await keptCode(folder, key);
   if (kept) return { ...kept, isFast };
   const temporary = join(folder, `.${key}.${randomSuffix()}`);
+  const copy = `${temporary}.wasm`;
   try {
-    const file = await open(temporary, 'wx', 0o600);
+    // The file may change meanwhile, and its name in `folder` is that of these bytes.
+    await writeFile(copy, bytes, { flag: 'wx', mode: 0o600 });
+    const component = await open(copy);
     let description: Buffer;
     try {
-      description = await runCompiler(options, 'compile', [file.fd]);
-      await file.sync();
+      const file = await open(temporary, 'wx', 0o600);
+      try {
+        description = await runCompiler(options, 'compile', component, [file.fd]);
+        await file.sync();
+      } finally {
+        await file.close();
+      }
     } finally {
-      await file.close();
+      await component.close();
     }
     const types = readDescription(description);
     const sha256 = (await hashFile(createHash('sha256'), temporary)).digest('hex');
@@ -104,6 +120,7 @@ export async function compileComponent(options: CompileOptions, folder: string):
       : cause;
   } finally {
     await rm(temporary, { force: true });
+    await rm(copy, { force: true });
   }
 }
 
@@ -124,11 +141,14 @@ async function prepareFolder(plugin: string, folder: string): Promise<void> {
 }
 
 /** Returns the name of what is kept for a component: of it, the program, the processor and the way of compiling. */
-async function keyOf({ sandbox, component, isFast }: CompileOptions): Promise<string> {
+async function keyOf({ sandbox, isFast }: CompileOptions, component: Uint8Array): Promise<string> {
   const hash = createHash('sha256');
-  hash.update(JSON.stringify([sandbox.libraryVersion, process.arch, cpus()[0]?.model, isFast ?? false]));
+  // A machine that has moved to another one may have the same model with fewer instructions.
+  const cpuInfo = await readFile('/proc/cpuinfo', 'utf8').catch(() => '');
+  const processor = [process.arch, cpus()[0]?.model, /^(?:flags|Features)\s*:.*$/m.exec(cpuInfo)?.[0] ?? ''];
+  hash.update(JSON.stringify([sandbox.libraryVersion, ...processor, isFast ?? false]));
   await hashFile(hash, sandbox.program);
-  return (await hashFile(hash, component)).digest('hex');
+  return hash.update(component).digest('hex');
 }
 
 async function keptCode(folder: string, key: string): Promise<Omit<CompiledComponent, 'isFast'> | undefined> {
@@ -151,29 +171,65 @@ async function hashFile(hash: Hash, file: string): Promise<Hash> {
 async function runCompiler(
   options: CompileOptions,
   mode: 'describe' | 'compile',
+  component: FileHandle,
   descriptors: readonly number[],
 ): Promise<Buffer> {
   const { sandbox, plugin, isFast, signal } = options;
-  const limits = { ...defaultCompileLimits, ...options.limits };
-  const component = await open(options.component).catch((cause: unknown) => {
-    throw pluginLoadError(plugin, `has no component that can be read at ${options.component}`, cause);
+  const limits = limitsOf(options);
+  const args = [
+    mode,
+    `fast=${Number(isFast ?? mode === 'describe')}`,
+    `component-bytes=${limits.componentBytes}`,
+    `compile-bytes=${limits.memoryBytes}`,
+    `compile-seconds=${limits.cpuSeconds}`,
+  ];
+  const seconds = limits.cpuSeconds * secondsPerCpuSecond;
+  const ended = await runContained(sandbox.program, args, {
+    ...{ env: {}, signal, descriptors, stdin: component.fd, maxStdoutBytes: maxDescriptionBytes },
+    ...{ stderrTailBytes: 4096, fileBytes: maxCodeBytes, nice: 10, timeoutMs: seconds * 1000 },
+  }).catch((cause: unknown) => {
+    const name = cause instanceof AanaError ? cause.name : undefined;
+    if (name === 'ProcessTimeout')
+      throw pluginLoadError(plugin, `cannot be compiled: it has not ended within ${seconds} s`, cause);
+    if (name === 'ProcessOutputTooLarge')
+      throw pluginLoadError(
+        plugin,
+        `has a component that cannot be used: its types have more than ${maxDescriptionBytes} bytes`,
+        cause,
+      );
+    throw cause;
   });
+  if (ended.code !== 0) throw refusal(plugin, ended, limits);
+  return ended.stdout;
+}
+
+const limitsOf = (options: CompileOptions): CompileLimits => ({ ...defaultCompileLimits, ...options.limits });
+
+/** Opens the component, if it is a file that is not too large. */
+async function openComponent(options: CompileOptions): Promise<FileHandle> {
+  const { plugin, component } = options;
+  const { componentBytes } = limitsOf(options);
+  // A pipe without a writer would block the open.
+  const file = await open(component, constants.O_RDONLY | constants.O_NONBLOCK).catch((cause: unknown) => {
+    throw pluginLoadError(plugin, `has no component that can be read at ${component}`, cause);
+  });
+  const found = await file.stat();
+  const problem = !found.isFile()
+    ? 'it is not a file'
+    : found.size > componentBytes
+      ? `it has more than ${componentBytes} bytes, which is the limit`
+      : undefined;
+  if (problem === undefined) return file;
+  await file.close();
+  throw pluginLoadError(plugin, `has a component that cannot be used: ${problem}`);
+}
+
+async function readComponent(options: CompileOptions): Promise<Buffer> {
+  const file = await openComponent(options);
   try {
-    const args = [
-      mode,
-      `fast=${Number(isFast ?? mode === 'describe')}`,
-      `component-bytes=${limits.componentBytes}`,
-      `compile-bytes=${limits.memoryBytes}`,
-      `compile-seconds=${limits.cpuSeconds}`,
-    ];
-    const ended = await runContained(sandbox.program, args, {
-      ...{ env: {}, signal, descriptors, stdin: component.fd, maxStdoutBytes: maxDescriptionBytes },
-      ...{ stderrTailBytes: 4096, fileBytes: maxCodeBytes, nice: 10 },
-    });
-    if (ended.code !== 0) throw refusal(plugin, ended, limits);
-    return ended.stdout;
+    return await file.readFile();
   } finally {
-    await component.close();
+    await file.close();
   }
 }
 
