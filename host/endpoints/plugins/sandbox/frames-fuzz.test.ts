@@ -96,4 +96,24 @@ Frames('a process refuses them and serves on, or ends with a sentence', async ()
   });
 });
 
+Frames('frames are the same in chunks of any size', () => {
+  const random = randomOf(randomInt(2 ** 31));
+  const sent = Array.from({ length: 30 }, (_, n) => frameOf(n, frameKind.tell, [], Buffer.alloc(random(200_000), n)));
+  const bytes = Buffer.concat(sent);
+  for (const most of [2, 100, 100_000, bytes.length]) {
+    const reader = new FrameReader();
+    const got: Buffer[] = [];
+    for (let at = 0; at < bytes.length;) {
+      const end = at + 1 + random(most);
+      for (const { invocation, payload } of reader.take(bytes.subarray(at, end))) {
+        assert.is(invocation, got.length);
+        got.push(payload);
+      }
+      at = end;
+    }
+    assert.is(got.length, sent.length);
+    got.forEach((payload, n) => assert.ok(payload.equals(sent[n]!.subarray(9)), `frame ${n} differs`));
+  }
+});
+
 Frames.run();

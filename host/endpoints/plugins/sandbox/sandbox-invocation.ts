@@ -130,11 +130,25 @@ export class SandboxInvocation {
    * The arguments of the calls of the output function. The guest waits while the limit of bytes has not been taken. The
    * run is cancelled when the consumer leaves.
    */
-  async *outputs(): AsyncGenerator<readonly CborValue[]> {
-    for await (const [chunk, bytes] of this.#outputs) {
-      yield chunk;
-      this.#pay(bytes);
-    }
+  outputs(): AsyncIterableIterator<readonly CborValue[]> & { return(): Promise<IteratorReturnResult<undefined>> } {
+    // Not a generator, whose end before its first step nobody learns of.
+    let taken = 0;
+    const iterator = {
+      next: async (): Promise<IteratorResult<readonly CborValue[], undefined>> => {
+        if (taken > 0) this.#pay(taken);
+        taken = 0;
+        const next = await this.#outputs.next();
+        if (next.done) return { value: undefined, done: true };
+        taken = next.value[1];
+        return { value: next.value[0], done: false };
+      },
+      return: async (): Promise<IteratorReturnResult<undefined>> => {
+        await this.#outputs.return();
+        return { value: undefined, done: true };
+      },
+      [Symbol.asyncIterator]: () => iterator,
+    };
+    return iterator;
   }
 
   /** Throws `MalformedError` when the process should not have let the guest call. */

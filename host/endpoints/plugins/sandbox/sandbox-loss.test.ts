@@ -277,6 +277,18 @@ Loss('a process that closes a socket is ended', async () => {
   );
 });
 
+Loss('a process that does not read gets no further runs', async () => {
+  await standIn(`socket.pause(); socket.write(${inHex(ready)}); setInterval(() => {}, 1000);`, async (options) => {
+    const process_ = await SandboxProcess.start(options);
+    const large = 'x'.repeat(90 * 1024 * 1024);
+    const waiting = [1, 2, 3].map(() => go(process_, large));
+    const refused = await go(process_, '{}');
+    assert.ok(refused.state === 'failed' && refused.code === 'busy', JSON.stringify(refused));
+    await process_.close();
+    for (const outcome of await Promise.all(waiting)) assert.is(outcome.state, 'lost');
+  });
+});
+
 Loss('nobody reads standard error without end', async () => {
   await standIn(
     `try { for (;;) require('node:fs').writeSync(2, 'x'.repeat(65536)); }

@@ -1,4 +1,5 @@
 // Runs of guests in a process of the sandbox: the real program with real components.
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -25,6 +26,7 @@ Sandbox('the kernel enforces what the process says', async () => {
   await using process = await serveWat({ go: '(i32.const 7)' });
   const { noNewPrivileges, seccomp, memoryLimit } = process.facts.confinement;
   assert.equal({ noNewPrivileges, seccomp, memoryLimit }, { noNewPrivileges: true, seccomp: true, memoryLimit: true });
+  assert.is(Number(await readFile(`/proc/${process.pid}/oom_score_adj`, 'utf8')), 500);
 });
 
 Sandbox('the host answers a call of a guest', async () => {
@@ -243,6 +245,25 @@ Sandbox('output reaches its reader in order, and a guest waits for a slow one', 
   }
   assert.is(chunks, 200);
   assert.equal(answerOf(await run.outcome), { ok: '7' });
+});
+
+Sandbox('a guest waits until the host has handled its lines of the log', async () => {
+  await using process = await serveWat({
+    imports: '(import "aana:host/progress@0.1.0" "report" (func $report (param f64 i32 i32)))',
+    go: `(local $n i32) (loop $l (call $report (f64.const 0.5) (i32.const 8192) (i32.const 1000))
+      (local.set $n (i32.add (local.get $n) (i32.const 1))) (br_if $l (i32.lt_u (local.get $n) (i32.const 200))))
+      (i32.const 7)`,
+  });
+  let told = 0;
+  const outcome = await go(process, '{}', { onTold: () => told++, limits: { outputBytes: 3_000 } });
+  assert.equal([answerOf(outcome), told], [{ ok: '7' }, 200]);
+});
+
+Sandbox('a reader that leaves before the first chunk cancels the run', async () => {
+  await using process = await serveWat(streaming);
+  const run = begin(process, '{}', { limits: { outputBytes: 2000 } });
+  await run.outputs().return();
+  assert.equal(await run.outcome, { state: 'stopped', by: 'signal' });
 });
 
 Sandbox('a reader that leaves cancels the run', async () => {

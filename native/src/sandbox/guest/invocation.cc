@@ -191,7 +191,7 @@ void Invocation::Call(const HostFunction& function, std::span<const wasmtime_com
     has_answer_ = limits_.credits > 0;
   }
   pending_ = &function;
-  continuation = {[](void* self) { return static_cast<Invocation*>(self)->Continue(); }, this, nullptr};
+  continuation = {[](void* self) noexcept { return static_cast<Invocation*>(self)->Continue(); }, this, nullptr};
 }
 
 void Invocation::Ask(const HostFunction& function, std::span<const wasmtime_component_val_t> arguments) {

@@ -1,5 +1,6 @@
 #include "sandbox/process/channel.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -30,6 +31,25 @@ void TestChannel() {
       }
     }
     Expect(channel.out().size() < size_t{6} << 20, std::to_string(channel.out().size()) + " bytes are kept");
+    close(ends[0]);
+    close(ends[1]);
+  });
+  Test("all that waits is received at once", [] {
+    int ends[2];
+    Expect(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0, "no sockets");
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    std::string sent;
+    for (int i = 0; i < 100; i++) {
+      FrameWriter frame(sent, 1, FrameKind::kAnswer);
+      frame.cbor().Bytes(std::string(1000, 'x'));
+      frame.Commit();
+    }
+    Expect(write(ends[1], sent.data(), sent.size()) == static_cast<ssize_t>(sent.size()), "the socket is too small");
+    Channel channel(ends[0]);
+    Expect(channel.Exchange(false), "it is closed");
+    int frames = 0;
+    for (Frame frame{}; channel.Next(frame);) frames++;
+    Expect(frames == 100, std::to_string(frames) + " frames");
     close(ends[0]);
     close(ends[1]);
   });
