@@ -1,6 +1,6 @@
 // Compiling: what is no component, limits, and the folder with compiled code.
 import { spawnSync } from 'node:child_process';
-import { chmod, cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, readdir, readFile, rm, truncate, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -210,6 +210,21 @@ Compiling('a folder that others can write to is refused', async () => {
       await chmod(folder, 0o777);
       const error = await errorOf(compileComponent({ sandbox, plugin, component }, folder));
       assert.match(error.message, /cannot be compiled: others can write to .*: run chmod 700 on it, or remove it$/);
+    }),
+  );
+});
+
+Compiling('what an ended host has left is removed, and what another one writes is not', async () => {
+  await withFolder((folder) =>
+    withWat(guest, async (component) => {
+      await writeFile(join(folder, '.old'), 'code');
+      await utimes(join(folder, '.old'), 0, 0);
+      await writeFile(join(folder, '.new'), 'code');
+      await compileComponent({ sandbox, plugin, component }, folder);
+      assert.equal(
+        (await readdir(folder)).filter((name) => name.startsWith('.')),
+        ['.new'],
+      );
     }),
   );
 });

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { AanaError } from '../../../base/core/errors.ts';
@@ -60,6 +60,8 @@ interface Kept {
 
 /** Seconds that the compiler may take for each second of computing that it may take, because others compute, too. */
 const secondsPerCpuSecond = 5;
+/** No compilation takes as long. */
+const oldTemporaryMs = 24 * 60 * 60 * 1000;
 const maxDescriptionBytes = 8 * 1024 * 1024;
 const maxCodeBytes = 2 * 1024 * 1024 * 1024;
 
@@ -87,6 +89,7 @@ export async function compileComponent(options: CompileOptions, folder: string):
   const key = await keyOf(options, bytes);
   const kept = await keptCode(folder, key);
   if (kept) return { ...kept, isFast };
+  await removeOldTemporaries(folder);
   const temporary = join(folder, `.${key}.${randomSuffix()}`);
   const copy = `${temporary}.wasm`;
   try {
@@ -138,6 +141,16 @@ async function prepareFolder(plugin: string, folder: string): Promise<void> {
       plugin,
       `cannot be compiled: others can write to ${folder}: run chmod 700 on it, or remove it`,
     );
+}
+
+/** Removes what hosts that were ended while they compiled have left. */
+async function removeOldTemporaries(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith('.')) continue;
+    const file = join(folder, name);
+    const found = await lstat(file).catch(() => undefined); // another host may have removed it
+    if (found && Date.now() - found.mtimeMs > oldTemporaryMs) await rm(file, { force: true });
+  }
 }
 
 /** Returns the name of what is kept for a component: of it, the program, the processor and the way of compiling. */
