@@ -2,6 +2,7 @@ import { AsyncQueue } from '../../../base/core/async/async-queue.ts';
 import { deferred } from '../../../base/core/deferred.ts';
 import { type CborValue, MalformedError } from './cbor.ts';
 import { frameKind } from './frames.ts';
+import type { Codec } from './value-codecs.ts';
 
 /** What the sandbox says about the end of a run that it ended itself. */
 export const failureCodes = [
@@ -27,7 +28,7 @@ export type FailureCode = (typeof failureCodes)[number];
 
 /** How a run has ended. `cpuMs` is the computing time of the guest. */
 export type SandboxOutcome =
-  | { readonly state: 'returned'; readonly value: CborValue; readonly cpuMs: number }
+  | { readonly state: 'returned'; readonly value: unknown; readonly cpuMs: number }
   | { readonly state: 'failed'; readonly code: FailureCode; readonly reason: string; readonly cpuMs: number }
   /** Its signal was aborted, or its deadline has passed. */
   | { readonly state: 'stopped'; readonly by: 'signal' | 'deadline' }
@@ -53,20 +54,27 @@ export interface RunLimits {
 export interface SandboxRun {
   /** The name of the exported function, such as `run`. */
   readonly export: string;
-  readonly args: readonly CborValue[];
+  /** In the host's form, see `value-codecs.ts`. */
+  readonly args: readonly unknown[];
   readonly limits: RunLimits;
   readonly signal?: AbortSignal | undefined;
   /**
-   * Answers a call of `interface@version#function`. The result has the form of the function's type; an error of the
-   * world is `{ err: … }`. When it throws, the guest traps with the message.
+   * Answers a call of `interface@version#function`. The result has the host's form of the function's type; an error of
+   * the world is `{ err: … }`. When it throws, the guest traps with the message.
    */
-  readonly answer: (name: string, args: readonly CborValue[]) => CborValue | Promise<CborValue>;
+  readonly answer: (name: string, args: readonly unknown[]) => unknown;
   /** Called with a call that needs no answer, such as a line of the log. */
-  readonly onTold?: ((name: string, args: readonly CborValue[]) => void) | undefined;
+  readonly onTold?: ((name: string, args: readonly unknown[]) => void) | undefined;
   /** Called with what the guest prints. */
   readonly onPrinted?: ((text: string) => void) | undefined;
   /** Called when the guest has dropped a resource, by the name of its type. */
   readonly onDropped?: ((type: string, resource: number) => void) | undefined;
+}
+
+/** A function of the host that the guest calls. */
+export interface AskedFunction {
+  readonly name: string;
+  readonly result: Codec;
 }
 
 /** What an invocation needs of its process. */
@@ -88,7 +96,7 @@ export class SandboxInvocation {
   readonly #port: InvocationPort;
   readonly #run: SandboxRun;
   readonly #outcome = deferred<SandboxOutcome>();
-  readonly #outputs: AsyncQueue<readonly [chunk: readonly CborValue[], bytes: number]>;
+  readonly #outputs: AsyncQueue<readonly [chunk: readonly unknown[], bytes: number]>;
   readonly #deadline: NodeJS.Timeout;
   readonly #onAbort = (): void => this.#stop('signal');
   #grace: NodeJS.Timeout | undefined;
@@ -130,11 +138,11 @@ export class SandboxInvocation {
    * The arguments of the calls of the output function. The guest waits while the limit of bytes has not been taken. The
    * run is cancelled when the consumer leaves.
    */
-  outputs(): AsyncIterableIterator<readonly CborValue[]> & { return(): Promise<IteratorReturnResult<undefined>> } {
+  outputs(): AsyncIterableIterator<readonly unknown[]> & { return(): Promise<IteratorReturnResult<undefined>> } {
     // Not a generator, whose end before its first step nobody learns of.
     let taken = 0;
     const iterator = {
-      next: async (): Promise<IteratorResult<readonly CborValue[], undefined>> => {
+      next: async (): Promise<IteratorResult<readonly unknown[], undefined>> => {
         if (taken > 0) this.#pay(taken);
         taken = 0;
         const next = await this.#outputs.next();
@@ -152,7 +160,7 @@ export class SandboxInvocation {
   }
 
   /** Throws `MalformedError` when the process should not have let the guest call. */
-  call(call: number, name: string, args: readonly CborValue[]): void {
+  call(call: number, { name, result }: AskedFunction, args: readonly unknown[]): void {
     if (this.#isAnswering || call !== this.#lastCall + 1) throw new MalformedError('a call is out of turn');
     if (call > this.#run.limits.hostCalls) throw new MalformedError('a run calls the host too often');
     this.#lastCall = call;
@@ -162,17 +170,17 @@ export class SandboxInvocation {
       const answer = this.#run.answer(name, args);
       if (answer instanceof Promise)
         answer.then(
-          (value) => this.#reply(call, value),
+          (value) => this.#reply(call, result, value),
           (error: unknown) => this.#refuse(call, error),
         );
-      else this.#reply(call, answer);
+      else this.#reply(call, result, answer);
     } catch (error) {
       this.#refuse(call, error);
     }
   }
 
   /** Throws `MalformedError` when the guest had no credits. */
-  tell(name: string, args: readonly CborValue[], bytes: number): void {
+  tell(name: string, args: readonly unknown[], bytes: number): void {
     this.#owe(bytes);
     this.#hadEffects = true;
     this.#run.onTold?.(name, args);
@@ -181,7 +189,7 @@ export class SandboxInvocation {
   }
 
   /** Throws `MalformedError` when the guest had no credits. */
-  output(args: readonly CborValue[], bytes: number): void {
+  output(args: readonly unknown[], bytes: number): void {
     this.#owe(bytes);
     this.#hadEffects = true;
     this.#outputs.push([args, bytes]);
@@ -195,7 +203,7 @@ export class SandboxInvocation {
     this.#run.onPrinted?.(text);
   }
 
-  returned(value: CborValue, cpuMs: number): void {
+  returned(value: unknown, cpuMs: number): void {
     this.#end({ state: 'returned', value, cpuMs });
   }
 
@@ -224,10 +232,10 @@ export class SandboxInvocation {
     this.#handled = 0;
   }
 
-  #reply(call: number, value: CborValue): void {
+  #reply(call: number, result: Codec, value: unknown): void {
     if (this.#isOver || this.#stopped) return;
     try {
-      this.#port.send(this.id, frameKind.answer, [call], value);
+      this.#port.send(this.id, frameKind.answer, [call], result.encode(value));
       this.#isAnswering = false;
     } catch (error) {
       this.#refuse(call, error);

@@ -15,7 +15,7 @@ import {
   SandboxInvocation,
   type SandboxRun,
 } from './sandbox-invocation.ts';
-import { type FunctionChecks, functionChecks } from './value-types.ts';
+import { type FunctionCodecs, functionCodecs } from './value-codecs.ts';
 
 export interface SandboxOptions {
   /** Path of the program. */
@@ -123,8 +123,8 @@ export class SandboxProcess implements AsyncDisposable {
   }
 }
 
-/** A function of the host or of the component, with the checks of what a process sends for it. */
-interface KnownFunction extends FunctionChecks {
+/** A function of the host or of the component, with the codecs of its values. */
+interface KnownFunction extends FunctionCodecs {
   readonly name: string;
 }
 
@@ -242,7 +242,11 @@ class Connection implements InvocationPort {
     else {
       const { cpuMs, stretchMs, hostCalls, handles, outputBytes } = run.limits;
       try {
-        this.send(id, frameKind.run, [], [index, [cpuMs, stretchMs, hostCalls, handles, outputBytes], run.args]);
+        const { params } = known(this.#exports, index);
+        if (params.length !== run.args.length)
+          throw new MalformedError('the function takes another number of arguments');
+        const args = params.map((param, n) => param.encode(run.args[n]));
+        this.send(id, frameKind.run, [], [index, [cpuMs, stretchMs, hostCalls, handles, outputBytes], args]);
       } catch (error) {
         invocation.failed('input', error instanceof Error ? error.message : String(error), 0);
       }
@@ -309,7 +313,7 @@ class Connection implements InvocationPort {
       case frameKind.call: {
         if (payload.length < 6) throw new MalformedError('a frame is cut');
         const asked = known(this.#functions, payload.readUInt16LE(4));
-        return invocation.call(payload.readUInt32LE(0), asked.name, argumentsOf(asked, payload.subarray(6)));
+        return invocation.call(payload.readUInt32LE(0), asked, argumentsOf(asked, payload.subarray(6)));
       }
       case frameKind.tell: {
         if (payload.length < 2) throw new MalformedError('a frame is cut');
@@ -330,10 +334,9 @@ class Connection implements InvocationPort {
       }
       case frameKind.returned: {
         const [cpu, value, ...more] = listOf(readCbor(payload));
-        const isResult = known(this.#exports, this.#exportById.get(id) ?? -1).isResult;
-        if (value === undefined || more.length > 0 || !isResult(value))
-          throw new MalformedError('a result has another form');
-        return invocation.returned(value, cpuMsOf(cpu));
+        if (more.length > 0) throw new MalformedError('a result has another form');
+        const { result } = known(this.#exports, this.#exportById.get(id) ?? -1);
+        return invocation.returned(result.decode(value), cpuMsOf(cpu));
       }
       case frameKind.failed: {
         const [cpu, code, why] = listOf(readCbor(payload));
@@ -362,7 +365,7 @@ class Connection implements InvocationPort {
     const members = types[versionless(name.slice(0, middle))];
     const text = members?.[name.slice(middle + 1)];
     if (text === undefined) throw new MalformedError(`the host does not have ${name}`);
-    return { name, ...functionChecks(text) };
+    return { name, ...functionCodecs(text) };
   }
 
   /** Says how the process has ended. */
@@ -397,10 +400,10 @@ function listOf(value: CborValue | undefined): readonly CborValue[] {
   return value as readonly CborValue[];
 }
 
-function argumentsOf({ name, areArguments }: KnownFunction, payload: Buffer): readonly CborValue[] {
+function argumentsOf({ name, params }: KnownFunction, payload: Buffer): readonly unknown[] {
   const values = listOf(readCbor(payload));
-  if (!areArguments(values)) throw new MalformedError(`the arguments of ${name} have other types`);
-  return values;
+  if (values.length !== params.length) throw new MalformedError(`${name} has another number of arguments`);
+  return params.map((param, n) => param.decode(values[n]));
 }
 
 function textOf(value: CborValue | undefined): string {

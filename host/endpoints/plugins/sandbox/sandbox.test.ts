@@ -32,7 +32,7 @@ Sandbox('the kernel enforces what the process says', async () => {
 Sandbox('the host answers a call of a guest', async () => {
   await using process = await serveWat(waiting);
   const asked: unknown[] = [];
-  const answer = async (name: string, args: readonly CborValue[]): Promise<CborValue> => {
+  const answer = async (name: string, args: readonly unknown[]): Promise<number> => {
     asked.push([name, args]);
     return 60_004;
   };
@@ -291,10 +291,10 @@ Sandbox('a plugin in TypeScript runs, with resources, typed records and log line
   const dropped: string[] = [];
   const language = { language: 'en', language_confidence: 0.9 };
   const part = JSON.stringify({ text: ' hi', segments: [], info: language, transcription_info: language });
-  const answers: Record<string, (args: readonly CborValue[]) => CborValue> = {
+  const answers: Record<string, (args: readonly unknown[]) => unknown> = {
     '[static]video.open': () => ({ ok: 5 }),
     '[method]video.extract-audio': () => ({ ok: 6 }),
-    '[method]video.info': () => ({ duration: 2.5, 'has-audio': true, 'has-video': true }),
+    '[method]video.info': () => ({ duration: 2.5, hasAudio: true, hasVideo: true }),
     '[method]audio.duration': () => 2.5,
     open: () => ({ ok: 7 }),
     '[method]chunks.next': () => ({ ok: asked.filter((name) => name.endsWith('next')).length === 1 ? [part] : [] }),
