@@ -44,7 +44,6 @@ const limits: RunLimits = {
   hostCalls: 100_000,
   handles: 256,
   outputBytes: 64 * 1024,
-  deadlineMs: 60_000,
 };
 
 const loadBefore = machineLoad();

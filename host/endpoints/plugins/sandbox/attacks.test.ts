@@ -228,7 +228,7 @@ Attacks('lines of the log without end stop while the host does not read them', a
   let told = 0;
   const leave = new AbortController();
   const run = begin(process, long, { signal: leave.signal, onTold: () => ++told === 1_000 && leave.abort() });
-  assert.equal(await run.outcome, { state: 'stopped', by: 'signal' });
+  assert.is((await run.outcome).state, 'stopped');
   await serves(process, async () => {});
 });
 

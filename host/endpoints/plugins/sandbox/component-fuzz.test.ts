@@ -13,7 +13,7 @@ import { randomOf } from './fixtures/random-of.ts';
 import { SandboxProcess } from './sandbox-process.ts';
 
 const Fuzz = suite('changed components');
-const limits = { cpuMs: 200, stretchMs: 200, hostCalls: 100, deadlineMs: 10_000 };
+const limits = { cpuMs: 200, stretchMs: 200, hostCalls: 100 };
 
 /** Compiles a component and runs it, if it can be. Returns what became of it. */
 async function tryComponent(component: string, folder: string): Promise<'refused' | 'ran'> {
@@ -24,7 +24,7 @@ async function tryComponent(component: string, folder: string): Promise<'refused
       ...{ program: sandbox.program, plugin: 'test', code, isFast: true, endpoint, output, types: offered },
       limits: { ...processLimits, slots: 4, warmSlots: 0 },
     });
-    const outcome = await go(process, '{}', { answer: () => 7, limits });
+    const outcome = await go(process, '{}', { answer: () => 7, limits, signal: AbortSignal.timeout(10_000) });
     assert.is.not(outcome.state, 'lost', JSON.stringify(outcome));
     return 'ran';
   } catch (error) {

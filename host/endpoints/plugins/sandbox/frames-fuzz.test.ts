@@ -46,7 +46,7 @@ async function converse(code: string, bytes: Uint8Array): Promise<Ending> {
       }
       if (kind === frameKind.call) socket.write(frameOf(invocation, frameKind.answer, [payload.readUInt32LE(0)], 7));
       if (kind >= frameKind.returned && kind <= frameKind.printed && kind !== frameKind.drop && payload.length > 6)
-        readCbor(kind === frameKind.call ? payload.subarray(6) : payload);
+        readCbor(kind === frameKind.call ? payload.subarray(10) : payload);
       if (invocation === last && (kind === frameKind.returned || kind === frameKind.failed)) socket.end();
     }
   });

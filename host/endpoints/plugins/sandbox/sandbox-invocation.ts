@@ -30,8 +30,8 @@ export type FailureCode = (typeof failureCodes)[number];
 export type SandboxOutcome =
   | { readonly state: 'returned'; readonly value: unknown; readonly cpuMs: number }
   | { readonly state: 'failed'; readonly code: FailureCode; readonly reason: string; readonly cpuMs: number }
-  /** Its signal was aborted, or its deadline has passed. */
-  | { readonly state: 'stopped'; readonly by: 'signal' | 'deadline' }
+  /** Its signal was aborted, or its reader left. `cpuMs` is 0 when its process ended without saying it. */
+  | { readonly state: 'stopped'; readonly cpuMs: number }
   /** Its process has ended. `hadEffects`: the guest had called the host, or sent output. */
   | { readonly state: 'lost'; readonly reason: string; readonly hadEffects: boolean };
 
@@ -47,8 +47,6 @@ export interface RunLimits {
   readonly handles: number;
   /** Bytes of output, and of calls without an answer, that wait for the host before the guest does. */
   readonly outputBytes: number;
-  /** Milliseconds until the run is cancelled. */
-  readonly deadlineMs: number;
 }
 
 export interface SandboxRun {
@@ -57,12 +55,14 @@ export interface SandboxRun {
   /** In the host's form, see `value-codecs.ts`. */
   readonly args: readonly unknown[];
   readonly limits: RunLimits;
+  /** Aborting it cancels the run. The limits have no deadline. */
   readonly signal?: AbortSignal | undefined;
   /**
    * Answers a call of `interface@version#function`. The result has the host's form of the function's type; an error of
-   * the world is `{ err: … }`. When it throws, the guest traps with the message.
+   * the world is `{ err: … }`. When it throws, the guest traps with the message. `cpuMs` is the computing time of the
+   * guest so far, up to an hour.
    */
-  readonly answer: (name: string, args: readonly unknown[]) => unknown;
+  readonly answer: (name: string, args: readonly unknown[], cpuMs: number) => unknown;
   /** Called with a call that needs no answer, such as a line of the log. */
   readonly onTold?: ((name: string, args: readonly unknown[]) => void) | undefined;
   /** Called with what the guest prints. */
@@ -87,8 +87,6 @@ export interface InvocationPort {
 /** Milliseconds in which a process must end a run that was cancelled. It looks at its socket after each slice. */
 const cancelMs = 5_000;
 const maxReason = 4_096;
-/** A longer timer of Node fires at once. */
-const maxTimerMs = 2 ** 31 - 1;
 
 /** One run of a guest. */
 export class SandboxInvocation {
@@ -97,10 +95,9 @@ export class SandboxInvocation {
   readonly #run: SandboxRun;
   readonly #outcome = deferred<SandboxOutcome>();
   readonly #outputs: AsyncQueue<readonly [chunk: readonly unknown[], bytes: number]>;
-  readonly #deadline: NodeJS.Timeout;
-  readonly #onAbort = (): void => this.#stop('signal');
+  readonly #onAbort = (): void => this.#stop();
   #grace: NodeJS.Timeout | undefined;
-  #stopped: 'signal' | 'deadline' | undefined;
+  #isStopped = false;
   #isOver = false;
   #hadEffects = false;
   /** The number of the last call of the host, and whether it has no answer yet. */
@@ -114,9 +111,8 @@ export class SandboxInvocation {
     this.id = id;
     this.#run = run;
     this.#port = port;
-    this.#outputs = new AsyncQueue(() => this.#stop('signal'));
-    this.#deadline = setTimeout(() => this.#stop('deadline'), Math.min(run.limits.deadlineMs, maxTimerMs));
-    if (run.signal?.aborted) this.#end({ state: 'stopped', by: 'signal' });
+    this.#outputs = new AsyncQueue(() => this.#stop());
+    if (run.signal?.aborted) this.#end({ state: 'stopped', cpuMs: 0 });
     else run.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
@@ -131,7 +127,7 @@ export class SandboxInvocation {
 
   /** Whether the process was told to cancel it. What the guest did before is of no use then. */
   get isStopped(): boolean {
-    return this.#stopped !== undefined;
+    return this.#isStopped;
   }
 
   /**
@@ -160,14 +156,14 @@ export class SandboxInvocation {
   }
 
   /** Throws `MalformedError` when the process should not have let the guest call. */
-  call(call: number, { name, result }: AskedFunction, args: readonly unknown[]): void {
+  call(call: number, { name, result }: AskedFunction, args: readonly unknown[], cpuMs: number): void {
     if (this.#isAnswering || call !== this.#lastCall + 1) throw new MalformedError('a call is out of turn');
     if (call > this.#run.limits.hostCalls) throw new MalformedError('a run calls the host too often');
     this.#lastCall = call;
     this.#isAnswering = true;
     this.#hadEffects = true;
     try {
-      const answer = this.#run.answer(name, args);
+      const answer = this.#run.answer(name, args, cpuMs);
       if (answer instanceof Promise)
         answer.then(
           (value) => this.#reply(call, result, value),
@@ -208,13 +204,13 @@ export class SandboxInvocation {
   }
 
   failed(code: FailureCode | 'cancelled', reason: string, cpuMs: number): void {
-    if (code === 'cancelled') this.#end({ state: 'stopped', by: this.#stopped ?? 'signal' });
+    if (code === 'cancelled') this.#end({ state: 'stopped', cpuMs });
     else this.#end({ state: 'failed', code, reason, cpuMs });
   }
 
   lost(reason: string): void {
     this.#end(
-      this.#stopped ? { state: 'stopped', by: this.#stopped } : { state: 'lost', reason, hadEffects: this.#hadEffects },
+      this.#isStopped ? { state: 'stopped', cpuMs: 0 } : { state: 'lost', reason, hadEffects: this.#hadEffects },
     );
   }
 
@@ -226,14 +222,14 @@ export class SandboxInvocation {
   /** Returns to the sandbox what the host has handled, in halves of the limit. */
   #pay(bytes: number): void {
     this.#handled += bytes;
-    if (this.#isOver || this.#stopped || this.#handled * 2 < this.#run.limits.outputBytes) return;
+    if (this.#isOver || this.#isStopped || this.#handled * 2 < this.#run.limits.outputBytes) return;
     this.#owed -= this.#handled;
     this.#port.send(this.id, frameKind.credit, [this.#handled]);
     this.#handled = 0;
   }
 
   #reply(call: number, result: Codec, value: unknown): void {
-    if (this.#isOver || this.#stopped) return;
+    if (this.#isOver || this.#isStopped) return;
     try {
       this.#port.send(this.id, frameKind.answer, [call], result.encode(value));
       this.#isAnswering = false;
@@ -243,13 +239,13 @@ export class SandboxInvocation {
   }
 
   #refuse(call: number, error: unknown): void {
-    if (this.#isOver || this.#stopped) return;
+    if (this.#isOver || this.#isStopped) return;
     this.#port.send(this.id, frameKind.refuse, [call], reasonOf(error));
   }
 
-  #stop(by: 'signal' | 'deadline'): void {
-    if (this.#isOver || this.#stopped) return;
-    this.#stopped = by;
+  #stop(): void {
+    if (this.#isOver || this.#isStopped) return;
+    this.#isStopped = true;
     this.#port.send(this.id, frameKind.cancel, []);
     this.#grace = setTimeout(() => this.#port.giveUp(`did not cancel a run within ${cancelMs} ms`), cancelMs);
   }
@@ -257,7 +253,6 @@ export class SandboxInvocation {
   #end(outcome: SandboxOutcome): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    clearTimeout(this.#deadline);
     clearTimeout(this.#grace);
     this.#run.signal?.removeEventListener('abort', this.#onAbort);
     this.#outputs.end();

@@ -61,8 +61,8 @@ Loss('a stopped process is ended when it does not cancel a run, and loses the ot
     const status = `/proc/${process_.pid}/task/${thread}/status`;
     while (!/^State:\s+T/m.test(await readFile(status, 'utf8'))) await delay(5);
   }
-  const run = await go(process_, '{}', { limits: { deadlineMs: 50 } });
-  assert.equal(run, { state: 'stopped', by: 'deadline' });
+  const run = await go(process_, '{}', { signal: AbortSignal.timeout(50) });
+  assert.equal(run, { state: 'stopped', cpuMs: 0 });
   const reason = 'its process did not cancel a run within 5000 ms';
   assert.equal(await other, { state: 'lost', reason, hadEffects: false });
 });
@@ -138,13 +138,14 @@ function manyValues(count: number): Buffer {
   return frameOf(1, frameKind.returned, [], [1, Array.from({ length: count }, () => 0)]);
 }
 const outputOf = (bytes: number): Buffer => frameOf(1, frameKind.output, [], ['x'.repeat(bytes)]);
-/** A call of function 2, whose number has 16 bits. */
-function tellOf(bytes: number): Buffer {
-  const frame = frameOf(1, frameKind.tell, [2], [0.5, 'x'.repeat(bytes)]);
-  const cut = Buffer.concat([frame.subarray(0, 11), frame.subarray(13)]);
+/** Makes 16 bits of the 32 bits of a number in a frame, as those of functions are. */
+function withShortNumber(frame: Buffer, at: number): Buffer {
+  const cut = Buffer.concat([frame.subarray(0, at + 2), frame.subarray(at + 4)]);
   cut.writeUInt32LE(cut.length - 4, 0);
   return cut;
 }
+/** A call of function 2, which has no answer. */
+const tellOf = (bytes: number): Buffer => withShortNumber(frameOf(1, frameKind.tell, [2], [0.5, 'x'.repeat(bytes)]), 9);
 
 const ready = frameOf(0, frameKind.ready, [], {
   slots: 4,
@@ -157,15 +158,8 @@ const ready = frameOf(0, frameKind.ready, [], {
   resources: ['aana:host/media.audio'],
   confinement: { 'no-new-privileges': true, seccomp: true, landlock: 0, 'memory-limit': true },
 });
-/** A call with the number of a function, which has 16 bits. */
-function callOf(call: number, fn: number, args: readonly CborValue[]): Buffer {
-  const frame = frameOf(1, frameKind.call, [call, fn], args);
-  return Buffer.concat([
-    frameOf(1, frameKind.call, [call]).fill(frame.length - 6, 0, 1),
-    frame.subarray(13, 15),
-    frame.subarray(17),
-  ]);
-}
+const callOf = (call: number, fn: number, args: readonly CborValue[]): Buffer =>
+  withShortNumber(frameOf(1, frameKind.call, [call, 7, fn], args), 17);
 const inHex = (bytes: Uint8Array): string => `Buffer.from('${Buffer.from(bytes).toString('hex')}', 'hex')`;
 
 Loss('a process that ends before it is ready refuses the plugin with what it said', async () => {
@@ -259,8 +253,8 @@ Loss('what a run does after it was cancelled has no effect', async () => {
       await using process_ = await SandboxProcess.start(options);
       let effects = 0;
       const effect = (): number => ++effects;
-      const outcome = await go(process_, '{}', { answer: effect, onTold: effect, limits: { deadlineMs: 50 } });
-      assert.equal(outcome, { state: 'stopped', by: 'deadline' });
+      const outcome = await go(process_, '{}', { answer: effect, onTold: effect, signal: AbortSignal.timeout(50) });
+      assert.equal(outcome, { state: 'stopped', cpuMs: 0.001 });
       assert.is(effects, 0);
     },
   );
@@ -346,7 +340,7 @@ Loss('no changed frame of a process ends the host', async () => {
     async (options) => {
       for (let n = 0; n < changed.length; n++) {
         await using process_ = await SandboxProcess.start(options);
-        const outcome = await go(process_, `{"n":${n}}`, { answer: () => 1, limits: { deadlineMs: 5_000 } });
+        const outcome = await go(process_, `{"n":${n}}`, { answer: () => 1, signal: AbortSignal.timeout(5_000) });
         assert.ok(['returned', 'failed', 'lost', 'stopped'].includes(outcome.state), `frame ${n} of seed ${seed}`);
       }
     },

@@ -311,9 +311,10 @@ class Connection implements InvocationPort {
     if (invocation.isStopped && kind !== frameKind.returned && kind !== frameKind.failed) return;
     switch (kind) {
       case frameKind.call: {
-        if (payload.length < 6) throw new MalformedError('a frame is cut');
-        const asked = known(this.#functions, payload.readUInt16LE(4));
-        return invocation.call(payload.readUInt32LE(0), asked, argumentsOf(asked, payload.subarray(6)));
+        if (payload.length < 10) throw new MalformedError('a frame is cut');
+        const asked = known(this.#functions, payload.readUInt16LE(8));
+        const cpuMs = payload.readUInt32LE(4) / 1000;
+        return invocation.call(payload.readUInt32LE(0), asked, argumentsOf(asked, payload.subarray(10)), cpuMs);
       }
       case frameKind.tell: {
         if (payload.length < 2) throw new MalformedError('a frame is cut');

@@ -1,5 +1,6 @@
 #include "sandbox/guest/invocation.h"
 
+#include <algorithm>
 #include <ctime>
 
 #include "sandbox/library/engine.h"
@@ -201,6 +202,8 @@ void Invocation::Ask(const HostFunction& function, std::span<const wasmtime_comp
   }
   FrameWriter frame(channel_.out(), id_, FrameKind::kCall);
   frame.Number32(++call_);
+  const uint64_t cpu_us = (cpu_ns_ + ThreadCpuNs() - step_began_ns_) / 1'000;
+  frame.Number32(static_cast<uint32_t>(std::min<uint64_t>(cpu_us, UINT32_MAX)));
   frame.Number16(function.number);
   WriteArguments(frame, function, arguments, context());
 }

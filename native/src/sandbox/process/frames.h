@@ -20,12 +20,12 @@ enum class FrameKind : uint8_t {
   // From the process.
   kReturned = 16,  // CBOR: [microseconds of CPU, result]
   kFailed = 17,    // CBOR: [microseconds of CPU, code, text]
-  kCall = 18,      // u32 call | u16 function | CBOR array of arguments. The guest waits.
-  kTell = 19,      // u16 function | CBOR array of arguments. The guest does not wait while it has credits.
-  kOutput = 20,    // CBOR array of arguments of the function for output. Credits as for `kTell`.
-  kDrop = 21,      // u16 resource type | u32 number
-  kPrinted = 22,   // CBOR: bytes that it wrote to standard output or error
-  kReady = 23,     // CBOR: see `serve.cc`
+  kCall = 18,    // u32 call | u32 microseconds of CPU so far | u16 function | CBOR array of arguments. The guest waits.
+  kTell = 19,    // u16 function | CBOR array of arguments. The guest does not wait while it has credits.
+  kOutput = 20,  // CBOR array of arguments of the function for output. Credits as for `kTell`.
+  kDrop = 21,    // u16 resource type | u32 number
+  kPrinted = 22,  // CBOR: bytes that it wrote to standard output or error
+  kReady = 23,    // CBOR: see `serve.cc`
 };
 
 struct Frame {
