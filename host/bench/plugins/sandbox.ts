@@ -44,6 +44,7 @@ const limits: RunLimits = {
   hostCalls: 100_000,
   handles: 256,
   outputBytes: 64 * 1024,
+  isStreaming: true,
 };
 
 const loadBefore = machineLoad();

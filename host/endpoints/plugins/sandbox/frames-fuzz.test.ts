@@ -12,6 +12,7 @@ import { frameKind, frameOf, FrameReader } from './frames.ts';
 import { readCbor } from './cbor.ts';
 
 const Frames = suite('changed frames to the sandbox');
+const limits = [1_000, 1_000, 10, 10, 1_000, true];
 
 interface Ending {
   readonly code: number | null;
@@ -34,7 +35,6 @@ async function converse(code: string, bytes: Uint8Array): Promise<Ending> {
   const kinds: number[] = [];
   let said = '';
   const last = 4_000_000_000;
-  const limits = [1_000, 1_000, 10, 10, 1_000];
   child.stderr!.on('data', (data: Buffer) => (said += data.toString()));
   socket.on('error', () => {});
   socket.on('data', (data: Buffer) => {
@@ -66,7 +66,6 @@ Frames('a process refuses them and serves on, or ends with a sentence', async ()
   const random = randomOf(seed);
   await withWat(waiting, async (component) => {
     const { code } = await compileComponent({ sandbox, plugin: 'test', component }, codeFolder);
-    const limits = [1_000, 1_000, 10, 10, 1_000];
     const good = [
       frameOf(1, frameKind.run, [], [1, limits, ['go', '{}']]),
       frameOf(2, frameKind.run, [], [0, limits, []]),

@@ -47,6 +47,8 @@ export interface RunLimits {
   readonly handles: number;
   /** Bytes of output, and of calls without an answer, that wait for the host before the guest does. */
   readonly outputBytes: number;
+  /** Whether calls of the output function are output. Otherwise `answer` gets them, and can refuse them to the guest. */
+  readonly isStreaming: boolean;
 }
 
 export interface SandboxRun {
@@ -186,6 +188,7 @@ export class SandboxInvocation {
 
   /** Throws `MalformedError` when the guest had no credits. */
   output(args: readonly unknown[], bytes: number): void {
+    if (!this.#run.limits.isStreaming) throw new MalformedError('a run has output and does not stream');
     this.#owe(bytes);
     this.#hadEffects = true;
     this.#outputs.push([args, bytes]);

@@ -240,13 +240,14 @@ class Connection implements InvocationPort {
     else if (socket && socket.writableLength > maxWaitingBytes)
       invocation.failed('busy', 'the process does not take what waits for it', 0);
     else {
-      const { cpuMs, stretchMs, hostCalls, handles, outputBytes } = run.limits;
+      const { cpuMs, stretchMs, hostCalls, handles, outputBytes, isStreaming } = run.limits;
       try {
         const { params } = known(this.#exports, index);
         if (params.length !== run.args.length)
           throw new MalformedError('the function takes another number of arguments');
         const args = params.map((param, n) => param.encode(run.args[n]));
-        this.send(id, frameKind.run, [], [index, [cpuMs, stretchMs, hostCalls, handles, outputBytes], args]);
+        const limits = [cpuMs, stretchMs, hostCalls, handles, outputBytes, isStreaming];
+        this.send(id, frameKind.run, [], [index, limits, args]);
       } catch (error) {
         invocation.failed('input', error instanceof Error ? error.message : String(error), 0);
       }

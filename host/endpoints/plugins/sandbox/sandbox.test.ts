@@ -253,6 +253,23 @@ Sandbox('output reaches its reader in order, and a guest waits for a slow one', 
   assert.equal(answerOf(await run.outcome), { ok: '7' });
 });
 
+Sandbox('a run that does not stream gets the answer of the host to its output', async () => {
+  await using process = await serveWat({
+    imports: '(import "aana:host/output@0.1.0" "write" (func $write (param i32 i32 i32)))',
+    go: `(call $write (i32.const 8192) (i32.const 1) (i32.const 16)) (i32.load8_u (i32.const 16))`,
+  });
+  const limits = { isStreaming: false };
+  const asked: string[] = [];
+  for (const [answer, code] of [
+    [{ ok: undefined }, '0'],
+    [{ err: { name: 'InvalidOutput', kind: 'invalid-input', message: 'it does not stream', data: '{}' } }, '1'],
+  ] as const) {
+    const outcome = await go(process, '{}', { limits, answer: (name) => (asked.push(name), answer) });
+    assert.equal(answerOf(outcome), { ok: code });
+  }
+  assert.equal(asked, ['aana:host/output@0.1.0#write', 'aana:host/output@0.1.0#write']);
+});
+
 Sandbox('a guest waits until the host has handled its lines of the log', async () => {
   await using process = await serveWat({
     imports: '(import "aana:host/progress@0.1.0" "report" (func $report (param f64 i32 i32)))',

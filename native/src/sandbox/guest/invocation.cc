@@ -55,13 +55,14 @@ void Invocation::Begin(Plugin& plugin, const Settings& settings, std::string_vie
   CborReader in(payload);
   if (in.Array() != 3) throw Malformed("a run has another form");
   const auto which = static_cast<size_t>(in.Integer(0, UINT16_MAX));
-  if (in.Array() != 5) throw Malformed("limits have another form");
+  if (in.Array() != 6) throw Malformed("limits have another form");
   const auto number = [&] { return static_cast<uint64_t>(in.Integer(0, INT64_MAX / 1'000'000)); };
   limits_.cpu_ms = number();
   limits_.stretch_ms = number();
   limits_.calls = number();
   limits_.handles = number();
   limits_.credits = static_cast<int64_t>(number());
+  limits_.is_streaming = in.Bool();
 
   pool_ = plugin.Take();
   if (!pool_) throw Ended("busy", "all places are taken");
@@ -171,7 +172,8 @@ void Invocation::Call(const HostFunction& function, std::span<const wasmtime_com
   pending_result_ = results;
   has_answer_ = false;
   const size_t before = channel_.out().size();
-  switch (function.way) {
+  way_ = function.way == Way::kOutput && !limits_.is_streaming ? Way::kAsk : function.way;
+  switch (way_) {
     case Way::kAsk:
       Ask(function, arguments);
       break;
@@ -187,7 +189,7 @@ void Invocation::Call(const HostFunction& function, std::span<const wasmtime_com
       break;
     }
   }
-  if (function.way != Way::kAsk) {
+  if (way_ != Way::kAsk) {
     limits_.credits -= static_cast<int64_t>(channel_.out().size() - before);
     has_answer_ = limits_.credits > 0;
   }
@@ -219,8 +221,8 @@ void Invocation::WriteArguments(FrameWriter& frame, const HostFunction& function
 bool Invocation::Continue() {
   // A full channel stops guests between their calls, so that what waits for the host stays bounded.
   if (!has_answer_ || !broken_.empty() || channel_.is_full()) return false;
-  if (pending_->way == Way::kAsk && !TakeAnswer()) return false;
-  if (pending_->way == Way::kOutput) {
+  if (way_ == Way::kAsk && !TakeAnswer()) return false;
+  if (way_ == Way::kOutput) {
     *pending_result_ = {};
     pending_result_->kind = kResult;
     pending_result_->of.result = {true, nullptr};
@@ -256,7 +258,7 @@ bool Invocation::TakeAnswer() {
 }
 
 bool Invocation::IsPending(uint32_t call) const {
-  return state_ == State::kWaiting && pending_ && pending_->way == Way::kAsk && call == call_ && !has_answer_;
+  return state_ == State::kWaiting && pending_ && way_ == Way::kAsk && call == call_ && !has_answer_;
 }
 
 void Invocation::Answer(std::string_view payload) {
@@ -276,7 +278,7 @@ void Invocation::Refuse(std::string_view payload) {
 
 void Invocation::Credit(std::string_view payload) {
   limits_.credits += TakeNumber32(payload);
-  if (state_ != State::kWaiting || !pending_ || pending_->way == Way::kAsk || limits_.credits <= 0) return;
+  if (state_ != State::kWaiting || !pending_ || way_ == Way::kAsk || limits_.credits <= 0) return;
   has_answer_ = true;
   state_ = State::kRunnable;
 }

@@ -13,7 +13,7 @@
 
 namespace aana::sandbox {
 
-// Limits of one run, which the host sends with it.
+// Limits of one run, which the host sends with it, as an array in this order.
 struct RunLimits {
   uint64_t cpu_ms;
   // Without a call that the host answers.
@@ -24,6 +24,8 @@ struct RunLimits {
   uint64_t handles;
   // Bytes of calls without an answer that the guest may send before the host sends credits.
   int64_t credits;
+  // Whether calls of the function for output have no answer. Otherwise the host answers them like others.
+  bool is_streaming;
 };
 
 // Component values in one array, which are released with it.
@@ -114,6 +116,7 @@ class Invocation {
 
   // The call that the guest waits in.
   const HostFunction* pending_ = nullptr;
+  Way way_ = Way::kAsk;
   wasmtime_component_val_t* pending_result_ = nullptr;
   uint32_t call_ = 0;
   bool has_answer_ = false;

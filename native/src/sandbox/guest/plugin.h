@@ -14,7 +14,7 @@ namespace aana::sandbox {
 enum class Way : uint8_t {
   kAsk,     // the guest waits for the answer
   kTell,    // the function has no result, so the guest waits for credits only
-  kOutput,  // the result is a success, so the guest waits for credits only
+  kOutput,  // the result is a success in runs that stream, so the guest waits for credits only
 };
 
 // A function of the host that the component imports.

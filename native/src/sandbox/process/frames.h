@@ -12,7 +12,7 @@ namespace aana::sandbox {
 // a later version of the world may have several at a time.
 enum class FrameKind : uint8_t {
   // From the host.
-  kRun = 1,     // CBOR: [export, [cpu ms, ms at a stretch, calls, handles, credits in bytes], arguments]
+  kRun = 1,     // CBOR: [export, limits, arguments], see `RunLimits`
   kAnswer = 2,  // u32 call | CBOR of the result's type
   kRefuse = 3,  // u32 call | text: the guest traps with it
   kCancel = 4,  // nothing; `kFailed` follows, unless the invocation has ended
