@@ -8,6 +8,7 @@ import { silentLogger } from '../../../base/core/log/logger.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
 import { buildPlugin } from '../build/build-plugin.ts';
 import type { CborValue } from './cbor.ts';
+import type { SandboxProcess } from './sandbox-process.ts';
 import { answerOf, begin, go, looping, runLimits, serveFile, serveWat, waiting } from './fixtures/serve-component.ts';
 
 const Sandbox = suite('the sandbox of plugins');
@@ -67,14 +68,32 @@ Sandbox('an answer of another type ends the run, and names the function', async 
 
 Sandbox('an answer that is too large ends the run, and the process serves on', async () => {
   await using process = await serveWat({
-    imports: '(import "aana:host/random@0.1.0" "bytes" (func $bytes (param i32 i32)))',
-    go: '(call $bytes (i32.const 4) (i32.const 16)) (i32.const 7)',
+    imports: '(import "aana:host/storage@0.1.0" "get" (func $get (param i32 i32 i32)))',
+    go: '(call $get (i32.const 0) (i32.const 1) (i32.const 16)) (i32.const 7)',
   });
   for (const bytes of [5 * 1024 * 1024, 100 * 1024 * 1024]) {
-    const outcome = await go(process, '{}', { answer: () => Buffer.alloc(bytes) });
+    const outcome = await go(process, '{}', { answer: () => ({ ok: Buffer.alloc(bytes) }) });
     assert.ok(outcome.state === 'failed' && ['answer', 'refused'].includes(outcome.code), JSON.stringify(outcome));
   }
-  assert.equal(answerOf(await go(process, '{}', { answer: () => Buffer.from('abcd') })), { ok: '7' });
+  assert.equal(answerOf(await go(process, '{}', { answer: () => ({ ok: Buffer.from('abcd') }) })), { ok: '7' });
+});
+
+Sandbox('random bytes come from the process, others in each run and as many as are asked for', async () => {
+  const random = (length: number, digit: string): Promise<SandboxProcess> =>
+    serveWat({
+      imports: '(import "aana:host/random@0.1.0" "bytes" (func $bytes (param i32 i32)))',
+      go: `(call $bytes (i32.const ${length}) (i32.const 16)) ${digit}`,
+    });
+  await using process = await random(8, '(i32.rem_u (i32.load8_u (i32.load (i32.const 16))) (i32.const 10))');
+  const runs = await Promise.all(Array.from({ length: 60 }, () => go(process, '{}')));
+  assert.ok(new Set(runs.map((outcome) => JSON.stringify(answerOf(outcome)))).size > 4);
+  for (const [length, unit, units] of [
+    [3_000, 1_000, '3'],
+    [70_000, 10_000, '6'],
+  ] as const) {
+    await using other = await random(length, `(i32.div_u (i32.load (i32.const 20)) (i32.const ${unit}))`);
+    assert.equal(answerOf(await go(other, '{}')), { ok: units });
+  }
 });
 
 Sandbox('an answer of a guest that is not UTF-8 ends its run', async () => {

@@ -1,7 +1,7 @@
 #include "sandbox/guest/linking.h"
 
+#include "sandbox/guest/answers.h"
 #include "sandbox/guest/invocation.h"
-#include "sandbox/guest/wasi.h"
 #include "sandbox/library/reflection.h"
 
 namespace aana::sandbox {
@@ -36,8 +36,7 @@ class Linking {
   Linking(Pool& pool, const std::string& output) : pool_(pool), output_(output) {}
 
   void Add(const Item& import) {
-    is_wasi_ = import.name().starts_with("wasi:");
-    if (import.kind() != kItemInstance || !(is_wasi_ || import.name().starts_with("aana:")))
+    if (import.kind() != kItemInstance || !(import.name().starts_with("wasi:") || import.name().starts_with("aana:")))
       throw Refused("it imports " + import.name() + ", which the host does not have");
     const auto members = MembersOf(pool_.engine.get(), import.instance());
     const LinkerInstancePtr root(wasmtime_component_linker_root(pool_.linker.get()));
@@ -60,7 +59,6 @@ class Linking {
  private:
   Pool& pool_;
   const std::string& output_;
-  bool is_wasi_ = false;
 
   // A resource that an interface takes from another one has the same type in the host.
   void AddResource(wasmtime_component_linker_instance_t& instance, const Item& import, const Item& member) {
@@ -76,11 +74,11 @@ class Linking {
   void AddFunction(wasmtime_component_linker_instance_t& instance, const Item& import, const Item& member) {
     auto type = ReadFunctionType(member.function(), pool_.resources);
     if (type.is_async) throw Refused(import.name() + " " + member.name() + " is asynchronous");
-    if (is_wasi_) return AddWasiFunction(instance, WithoutVersion(import.name()), member.name(), type, pool_.resources);
+    const auto interface = WithoutVersion(import.name());
+    if (IsAnsweredHere(interface, member.name()))
+      return AddAnswer(instance, interface, member.name(), type, pool_.resources);
     if (pool_.functions.size() == UINT16_MAX) throw Refused("it imports too many functions");
-    const auto way = WithoutVersion(import.name()) + "#" + member.name() == output_ ? Way::kOutput
-                     : type.result                                                  ? Way::kAsk
-                                                                                    : Way::kTell;
+    const auto way = interface + "#" + member.name() == output_ ? Way::kOutput : type.result ? Way::kAsk : Way::kTell;
     if (way == Way::kOutput && (!type.result || type.result->kind != kResult || type.result->of[0]))
       throw Refused(import.name() + " " + member.name() + " has another type");
     pool_.functions.push_back(std::make_unique<HostFunction>(HostFunction{

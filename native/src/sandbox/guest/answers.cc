@@ -1,4 +1,4 @@
-#include "sandbox/guest/wasi.h"
+#include "sandbox/guest/answers.h"
 
 #include <algorithm>
 #include <cstring>
@@ -17,7 +17,7 @@ namespace aana::sandbox {
 namespace {
 
 // A call of a function whose types were compared when it was linked.
-struct WasiCall {
+struct LocalCall {
   Invocation& invocation;
   wasmtime_context_t* context;
   std::span<const wasmtime_component_val_t> arguments;
@@ -26,7 +26,7 @@ struct WasiCall {
   uint32_t resource;
 };
 
-using Answer = void (*)(const WasiCall&);
+using Answer = void (*)(const LocalCall&);
 
 // Values of results. The library releases them.
 wasmtime_component_val_t U64(uint64_t number) {
@@ -94,10 +94,9 @@ uint64_t RandomNumber() {
   return number;
 }
 
-void AnswerRandomBytes(const WasiCall& call) {
-  constexpr uint64_t kMost = 65'536;
-  const uint64_t count = call.arguments[0].of.u64;
-  if (count > kMost) throw Refused("more than 65536 random bytes at a time");
+constexpr uint64_t kMaxRandom = 65'536;
+
+wasmtime_component_val_t RandomBytes(uint64_t count) {
   std::string bytes(count, '\0');
   FillRandom(bytes.data(), count);
   wasmtime_component_val_t value{};
@@ -108,10 +107,17 @@ void AnswerRandomBytes(const WasiCall& call) {
     value.of.list.data[i].kind = kU8;
     value.of.list.data[i].of.u8 = static_cast<uint8_t>(bytes[i]);
   }
-  call.result = value;
+  return value;
 }
 
-void AnswerSeed(const WasiCall& call) {
+// The guest of WASI expects as many bytes as it asks for.
+void AnswerRandomBytes(const LocalCall& call) {
+  const uint64_t count = call.arguments[0].of.u64;
+  if (count > kMaxRandom) throw Refused("more than 65536 random bytes at a time");
+  call.result = RandomBytes(count);
+}
+
+void AnswerSeed(const LocalCall& call) {
   wasmtime_component_val_t value{};
   value.kind = kTuple;
   wasmtime_component_valtuple_new_uninit(&value.of.tuple, 2);
@@ -121,14 +127,14 @@ void AnswerSeed(const WasiCall& call) {
 }
 
 // A stream is a handle without state.
-void AnswerStream(const WasiCall& call) {
+void AnswerStream(const LocalCall& call) {
   call.invocation.CountHandle();
   call.result = {};
   call.result.of.resource = MakeResource(call.context, true, 0, call.resource);
   call.result.kind = kResource;
 }
 
-void AnswerClosed(const WasiCall& call) {
+void AnswerClosed(const LocalCall& call) {
   wasmtime_component_val_t closed{};
   closed.kind = kVariant;
   wasm_byte_vec_new(&closed.of.variant.discriminant, 6, "closed");
@@ -139,7 +145,7 @@ void AnswerClosed(const WasiCall& call) {
   call.result = value;
 }
 
-void AnswerWrite(const WasiCall& call) {
+void AnswerWrite(const LocalCall& call) {
   const auto& list = call.arguments[1].of.list;
   std::string text(std::min<size_t>(list.size, 8'192), '\0');
   for (size_t i = 0; i < text.size(); i++) text[i] = static_cast<char>(list.data[i].of.u8);
@@ -147,14 +153,14 @@ void AnswerWrite(const WasiCall& call) {
   call.result = Ok();
 }
 
-void AnswerRoom(const WasiCall& call) {
+void AnswerRoom(const LocalCall& call) {
   auto room = U64(65'536);
   call.result = Ok(&room);
 }
 
-void AnswerOk(const WasiCall& call) { call.result = Ok(); }
-void AnswerEmptyList(const WasiCall& call) { call.result = EmptyList(); }
-void AnswerNone(const WasiCall& call) { call.result = None(); }
+void AnswerOk(const LocalCall& call) { call.result = Ok(); }
+void AnswerEmptyList(const LocalCall& call) { call.result = EmptyList(); }
+void AnswerNone(const LocalCall& call) { call.result = None(); }
 
 struct Answered {
   std::string_view interface;
@@ -193,22 +199,26 @@ constexpr Answered kAnswered[] = {
     {"wasi:io/streams", "[method]input-stream.blocking-read",
      "func(" INPUT ", len: u64) -> result<list<u8>, " STREAM_ERROR ">", AnswerClosed},
     {"wasi:clocks/monotonic-clock", "now", "func() -> u64",
-     [](const WasiCall& call) { call.result = U64(Coarse(CLOCK_MONOTONIC)); }},
+     [](const LocalCall& call) { call.result = U64(Coarse(CLOCK_MONOTONIC)); }},
     {"wasi:clocks/monotonic-clock", "resolution", "func() -> u64",
-     [](const WasiCall& call) { call.result = U64(kClockStep); }},
+     [](const LocalCall& call) { call.result = U64(kClockStep); }},
     {"wasi:clocks/wall-clock", "now", "func() -> record{seconds: u64, nanoseconds: u32}",
-     [](const WasiCall& call) { call.result = Datetime(Coarse(CLOCK_REALTIME)); }},
+     [](const LocalCall& call) { call.result = Datetime(Coarse(CLOCK_REALTIME)); }},
     {"wasi:clocks/wall-clock", "resolution", "func() -> record{seconds: u64, nanoseconds: u32}",
-     [](const WasiCall& call) { call.result = Datetime(kClockStep); }},
+     [](const LocalCall& call) { call.result = Datetime(kClockStep); }},
     {"wasi:filesystem/preopens", "get-directories",
      "func() -> list<tuple<own<wasi:filesystem/types.descriptor>, string>>", AnswerEmptyList},
     {"wasi:random/random", "get-random-bytes", "func(len: u64) -> list<u8>", AnswerRandomBytes},
     {"wasi:random/random", "get-random-u64", "func() -> u64",
-     [](const WasiCall& call) { call.result = U64(RandomNumber()); }},
+     [](const LocalCall& call) { call.result = U64(RandomNumber()); }},
     {"wasi:random/insecure", "get-insecure-random-bytes", "func(len: u64) -> list<u8>", AnswerRandomBytes},
     {"wasi:random/insecure", "get-insecure-random-u64", "func() -> u64",
-     [](const WasiCall& call) { call.result = U64(RandomNumber()); }},
+     [](const LocalCall& call) { call.result = U64(RandomNumber()); }},
     {"wasi:random/insecure-seed", "insecure-seed", "func() -> tuple<u64, u64>", AnswerSeed},
+    {"aana:host/random", "bytes", "func(length: u32) -> list<u8>",
+     [](const LocalCall& call) {
+       call.result = RandomBytes(std::min<uint64_t>(call.arguments[0].of.u32, kMaxRandom));
+     }},
 };
 #undef STREAM_ERROR
 #undef OUTPUT
@@ -221,9 +231,9 @@ struct Environment {
 };
 
 // No exception may cross the library.
-wasmtime_error_t* OnWasiCall(void* given, wasmtime_context_t* context, const wasmtime_component_func_type_t*,
-                             wasmtime_component_val_t* arguments, size_t count, wasmtime_component_val_t* results,
-                             size_t) {
+wasmtime_error_t* OnLocalCall(void* given, wasmtime_context_t* context, const wasmtime_component_func_type_t*,
+                              wasmtime_component_val_t* arguments, size_t count, wasmtime_component_val_t* results,
+                              size_t) {
   const auto& environment = *static_cast<const Environment*>(given);
   try {
     if (!environment.answer) throw Refused("denied: " + environment.name);
@@ -237,8 +247,14 @@ wasmtime_error_t* OnWasiCall(void* given, wasmtime_context_t* context, const was
 
 }  // namespace
 
-void AddWasiFunction(wasmtime_component_linker_instance_t& instance, const std::string& interface,
-                     const std::string& name, const FunctionType& type, const ResourceTypes& resources) {
+bool IsAnsweredHere(std::string_view interface, std::string_view name) {
+  return interface.starts_with("wasi:") || std::ranges::any_of(kAnswered, [&](const Answered& one) {
+           return one.interface == interface && one.name == name;
+         });
+}
+
+void AddAnswer(wasmtime_component_linker_instance_t& instance, const std::string& interface, const std::string& name,
+               const FunctionType& type, const ResourceTypes& resources) {
   auto environment = std::make_unique<Environment>(Environment{interface + " " + name, nullptr, 0});
   for (const auto& answered : kAnswered) {
     if (answered.interface != interface || answered.name != name) continue;
@@ -250,7 +266,7 @@ void AddWasiFunction(wasmtime_component_linker_instance_t& instance, const std::
     environment->resource = type.result ? type.result->resource : 0;
   }
   Require(wasmtime_component_linker_instance_add_func(
-              &instance, name.data(), name.size(), OnWasiCall, environment.release(),
+              &instance, name.data(), name.size(), OnLocalCall, environment.release(),
               [](void* owned) { std::default_delete<Environment>()(static_cast<Environment*>(owned)); }),
           interface + " " + name);
 }
