@@ -7,6 +7,7 @@
 #include "sandbox/description.h"
 #include "sandbox/library/engine.h"
 #include "sandbox/process/confinement.h"
+#include "sandbox/process/filter.h"
 
 namespace aana::sandbox {
 
@@ -45,8 +46,8 @@ void RunCompiler(const Settings& settings, bool with_code) {
   setrlimit(RLIMIT_CPU, &time);
   DropInheritance(kCodeDescriptor + (with_code ? 1 : 0));
   const EnginePtr engine = MakeCompiler(settings);
-  auto confinement = ConfineProcess(settings.compile_bytes);
-  FilterSystemCalls(confinement, Code::kCompiled);
+  ConfineProcess(settings.compile_bytes);
+  FilterSystemCalls(Work::kCompile);
   const ComponentPtr component = Compile(engine.get(), ReadComponent(settings.component_bytes));
   WriteAll(STDOUT_FILENO, Describe(engine.get(), component.get()));
   if (!with_code) return;

@@ -3,15 +3,18 @@
 //   aana-sandbox describe [name=value…]  0: component, 1: its description
 //   aana-sandbox compile  [name=value…]  0: component, 1: its description, 3: its compiled code
 //   aana-sandbox serve    [name=value…]  3: compiled code, 4…: a stream socket for each thread
+//   aana-sandbox confine  [name=value…] -- program [argument…]  becomes the program
 //
 // Standard error gets one sentence. Exit codes: 2 the component is refused, 3 something else failed, 4 the host has
 // broken the protocol.
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <exception>
 #include <new>
 
 #include "sandbox/compile.h"
+#include "sandbox/confine.h"
 #include "sandbox/library/owned.h"
 #include "sandbox/serve.h"
 
@@ -19,15 +22,22 @@ int main(int count, char** arguments) {
   using namespace aana::sandbox;
   try {
     const char* mode = count > 1 ? arguments[1] : "";
-    const Settings settings = ReadSettings(count > 2 ? count - 2 : 0, arguments + 2);
+    char** const end = arguments + count;
+    char** const first = std::min(arguments + 2, end);
+    char** const separator = std::find_if(first, end, [](const char* one) { return strcmp(one, "--") == 0; });
+    const Settings settings = ReadSettings(static_cast<int>(separator - first), first);
     if (strcmp(mode, "describe") == 0) {
       RunCompiler(settings, false);
     } else if (strcmp(mode, "compile") == 0) {
       RunCompiler(settings, true);
     } else if (strcmp(mode, "serve") == 0) {
       Serve(settings);
+    } else if (strcmp(mode, "confine") == 0 && end - separator > 1) {
+      RunConfined(settings, separator + 1);
     } else {
-      fprintf(stderr, "usage: aana-sandbox describe|compile|serve [name=value...]\n");
+      fprintf(stderr,
+              "usage: aana-sandbox describe|compile|serve [name=value...]\n"
+              "       aana-sandbox confine [name=value...] -- program [argument...]\n");
       return 3;
     }
     return 0;

@@ -10,6 +10,7 @@
 
 #include "sandbox/guest/worker.h"
 #include "sandbox/process/confinement.h"
+#include "sandbox/process/filter.h"
 
 namespace aana::sandbox {
 
@@ -102,7 +103,7 @@ void Serve(const Settings& settings) {
         End(4);
       }
     });
-  FilterSystemCalls(confinement, Code::kFixed);
+  confinement.has_filter = FilterSystemCalls(Work::kGuests);
   for (auto& worker : workers) SayReady(worker->channel(), plugin, settings, confinement);
   is_confined.count_down();
   for (auto& thread : threads) thread.join();  // each of them ends the process

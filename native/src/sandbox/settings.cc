@@ -39,6 +39,10 @@ Settings ReadSettings(int count, char** arguments) {
       settings.compile_bytes = number(1, kMaxBytes);
     else if (name == "compile-seconds")
       settings.compile_seconds = number(1, 86'400);
+    else if (name == "descriptors")
+      settings.descriptors = small(0, 64);
+    else if (name == "read")
+      settings.readable.emplace_back(text);
     else if (name == "threads")
       settings.threads = small(1, 64);
     else if (name == "slots")

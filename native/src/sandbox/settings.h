@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace aana::sandbox {
 
@@ -15,6 +16,11 @@ struct Settings {
   // `compile`: what the process may take for itself.
   uint64_t compile_bytes = uint64_t{2} << 30;
   uint64_t compile_seconds = 120;
+
+  // `confine`: descriptors that the program keeps, from 0 on. `total_bytes` are those of its private memory.
+  uint32_t descriptors = 3;
+  // Files and folders that it may read, beside itself and the libraries of the system.
+  std::vector<std::string> readable;
 
   // `serve`: threads, each with one socket, from descriptor 4 on.
   uint32_t threads = 1;

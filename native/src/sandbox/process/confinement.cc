@@ -7,16 +7,9 @@
 #include <unistd.h>
 
 #ifdef __linux__
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/mman.h>
+#include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-
-#include <cerrno>
-#include <cstddef>
-#include <vector>
 #endif
 
 namespace aana::sandbox {
@@ -60,140 +53,13 @@ void OfferToOutOfMemory() {
   }
 }
 
-// Headers of this kernel interface are often older than the kernel.
-constexpr long kCreateRuleset = 444;
-constexpr long kRestrictSelf = 446;
-struct Ruleset {
-  uint64_t files;
-  uint64_t network;
-  uint64_t scoped;
-};
-
-// Takes all rights that Landlock knows and grants none. Returns the version of its interface.
-int RestrictWithLandlock() {
-  constexpr unsigned kVersion = 1;
-  const long version = syscall(kCreateRuleset, nullptr, 0, kVersion);
-  if (version < 1) return 0;
-  constexpr int kFileRights[] = {13, 14, 15, 15, 16};  // by version
-  const int rights = kFileRights[version > 5 ? 4 : version - 1];
-  const Ruleset ruleset{(uint64_t{1} << rights) - 1, version >= 4 ? 3U : 0U, version >= 6 ? 3U : 0U};
-  const size_t size = version >= 6 ? sizeof ruleset : version >= 4 ? 16 : 8;
-  const long made = syscall(kCreateRuleset, &ruleset, size, 0);
-  if (made < 0) return 0;
-  const bool is_restricted = syscall(kRestrictSelf, made, 0) == 0;
-  close(static_cast<int>(made));
-  return is_restricted ? static_cast<int>(version) : 0;
+// An administrator's rights are of no use to guests. Without new privileges, no program that is executed gets them
+// back.
+void DropCapabilities() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  const __user_cap_data_struct none[2] = {};
+  syscall(SYS_capset, &header, none);
 }
-
-#if defined(__x86_64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-constexpr uint32_t kArchitecture = AUDIT_ARCH_AARCH64;
-#else
-constexpr uint32_t kArchitecture = 0;
-#endif
-
-// What a running guest and the threads of this program need. All of it works on memory, on time, on the process itself
-// and on descriptors that are open.
-constexpr int kAllowed[] = {
-    SYS_read,
-    SYS_write,
-    SYS_close,
-    SYS_ppoll,
-    SYS_munmap,
-    SYS_madvise,
-    SYS_mremap,
-    SYS_brk,
-    SYS_futex,
-    SYS_clock_gettime,
-    SYS_clock_getres,
-    SYS_clock_nanosleep,
-    SYS_nanosleep,
-    SYS_getrandom,
-    SYS_rt_sigreturn,
-    SYS_rt_sigprocmask,
-    SYS_rt_sigaction,
-    SYS_sigaltstack,
-    SYS_exit,
-    SYS_exit_group,
-    SYS_getpid,
-    SYS_gettid,
-    SYS_sched_yield,
-    SYS_set_robust_list,
-    SYS_restart_syscall,
-    SYS_getrusage,
-    SYS_lseek,
-    SYS_fstat,
-    SYS_membarrier,
-#ifdef SYS_poll
-    SYS_poll,
-#endif
-#ifdef SYS_rseq
-    SYS_rseq,
-#endif
-};
-
-constexpr uint32_t kRefuse = SECCOMP_RET_ERRNO | EPERM;
-
-class Filter {
- public:
-  explicit Filter(Code code) {
-    Load(offsetof(seccomp_data, arch));
-    Jump(BPF_JEQ, kArchitecture, 1, 0);
-    Return(SECCOMP_RET_KILL_PROCESS);
-    Load(offsetof(seccomp_data, nr));
-    for (const int number : kAllowed) {
-      Jump(BPF_JEQ, static_cast<uint32_t>(number), 0, 1);
-      Return(SECCOMP_RET_ALLOW);
-    }
-    const uint32_t refused = code == Code::kFixed ? PROT_EXEC : 0;
-    // Memory that is shared or grows by itself is not counted by RLIMIT_DATA.
-    RefuseWith(SYS_mmap, 3, MAP_SHARED | MAP_GROWSDOWN);
-    AllowWithout(SYS_mmap, 2, refused);
-    AllowWithout(SYS_mprotect, 2, refused);
-    // Only signals to this process, such as SIGABRT to itself.
-    AllowWith(SYS_tgkill, 0, static_cast<uint32_t>(getpid()));
-    Return(kRefuse);
-  }
-
-  bool Install() {
-    const sock_fprog program{static_cast<unsigned short>(code_.size()), code_.data()};
-    return kArchitecture != 0 &&
-           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0;
-  }
-
- private:
-  std::vector<sock_filter> code_;
-
-  void Load(size_t offset) { code_.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(offset))); }
-  void Return(uint32_t what) { code_.push_back(BPF_STMT(BPF_RET | BPF_K, what)); }
-  void Jump(uint16_t test, uint32_t value, uint8_t if_true, uint8_t if_false) {
-    code_.push_back(BPF_JUMP(static_cast<uint16_t>(BPF_JMP | test | BPF_K), value, if_true, if_false));
-  }
-  static size_t Argument(int index) { return offsetof(seccomp_data, args) + static_cast<size_t>(index) * 8; }
-  void AllowWithout(long number, int argument, uint32_t bits) {
-    Jump(BPF_JEQ, static_cast<uint32_t>(number), 0, 4);
-    Load(Argument(argument));
-    Jump(BPF_JSET, bits, 0, 1);
-    Return(kRefuse);
-    Return(SECCOMP_RET_ALLOW);
-  }
-  // Leaves calls without these bits to what follows.
-  void RefuseWith(long number, int argument, uint32_t bits) {
-    Jump(BPF_JEQ, static_cast<uint32_t>(number), 0, 4);
-    Load(Argument(argument));
-    Jump(BPF_JSET, bits, 0, 1);
-    Return(kRefuse);
-    Load(offsetof(seccomp_data, nr));
-  }
-  void AllowWith(long number, int argument, uint32_t value) {
-    Jump(BPF_JEQ, static_cast<uint32_t>(number), 0, 4);
-    Load(Argument(argument));
-    Jump(BPF_JEQ, value, 1, 0);
-    Return(kRefuse);
-    Return(SECCOMP_RET_ALLOW);
-  }
-};
 
 #endif
 
@@ -210,20 +76,19 @@ void DropInheritance(int first) {
   for (int descriptor = first; descriptor < 1024; descriptor++) close(descriptor);
 }
 
-Confinement ConfineProcess(uint64_t data_bytes) {
+Confinement ConfineProcess(uint64_t data_bytes, uint32_t descriptors, std::span<const Readable> readable) {
   Confinement confinement;
   OfferToOutOfMemory();
   confinement.has_memory_limit = LimitMemory(data_bytes);
   Limit(RLIMIT_CORE, 0);
-  Limit(RLIMIT_NOFILE, 128);
+  Limit(RLIMIT_NOFILE, descriptors);
   confinement.has_no_new_privileges = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
   // Other processes of the user may not read its memory, and it is no target of ptrace.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  confinement.landlock = RestrictWithLandlock();
+  confinement.landlock = RestrictWithLandlock(readable);
+  DropCapabilities();
   return confinement;
 }
-
-void FilterSystemCalls(Confinement& confinement, Code code) { confinement.has_filter = Filter(code).Install(); }
 
 #else
 
@@ -231,13 +96,11 @@ void DropInheritance(int first) {
   for (int descriptor = first; descriptor < 1024; descriptor++) close(descriptor);
 }
 
-Confinement ConfineProcess(uint64_t) {
+Confinement ConfineProcess(uint64_t, uint32_t descriptors, std::span<const Readable>) {
   Limit(RLIMIT_CORE, 0);
-  Limit(RLIMIT_NOFILE, 128);
+  Limit(RLIMIT_NOFILE, descriptors);
   return {};
 }
-
-void FilterSystemCalls(Confinement&, Code) {}
 
 #endif
 

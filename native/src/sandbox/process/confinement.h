@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+
+#include "sandbox/process/landlock.h"
 
 namespace aana::sandbox {
 
@@ -17,13 +20,10 @@ struct Confinement {
 // emptied.
 void DropInheritance(int first);
 
-// The second step is before threads start: no new privileges, no core dumps, few descriptors, and with Landlock no
-// files, no TCP, and no signals to others. `data_bytes` bounds the private memory of the process, beyond what it has.
-Confinement ConfineProcess(uint64_t data_bytes);
-
-// The third step is after all threads have started: only the system calls that running guests need remain, for all
-// threads. A compiler may still make memory executable, though it does not execute it.
-enum class Code : uint8_t { kFixed, kCompiled };
-void FilterSystemCalls(Confinement& confinement, Code code);
+// The second step is before threads start: no new privileges, no rights of an administrator, no core dumps, few
+// descriptors, and with Landlock no files but `readable`, no TCP, and no signals to others. `data_bytes` bounds the
+// private memory of the process, beyond what it has. The third step is `FilterSystemCalls`, after all threads have
+// started.
+Confinement ConfineProcess(uint64_t data_bytes, uint32_t descriptors = 128, std::span<const Readable> readable = {});
 
 }  // namespace aana::sandbox
