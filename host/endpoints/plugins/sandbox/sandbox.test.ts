@@ -3,13 +3,24 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { delay } from '../../../base/core/abort.ts';
 import { deferred } from '../../../base/core/deferred.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
 import { buildPlugin } from '../build/build-plugin.ts';
 import type { CborValue } from './cbor.ts';
 import type { SandboxProcess } from './sandbox-process.ts';
-import { answerOf, begin, go, looping, runLimits, serveFile, serveWat, waiting } from './fixtures/serve-component.ts';
+import {
+  answerOf,
+  begin,
+  go,
+  looping,
+  processLimits,
+  runLimits,
+  serveFile,
+  serveWat,
+  waiting,
+} from './fixtures/serve-component.ts';
 
 const Sandbox = suite('the sandbox of plugins');
 const long = 'more than ten characters';
@@ -237,6 +248,38 @@ Sandbox('a thousand runs wait in one thread', async () => {
   const outcomes = await Promise.all(runs);
   assert.equal(outcomes.map((outcome) => (answerOf(outcome) as { ok: string }).ok).join(''), '0123456789'.repeat(100));
 });
+
+Sandbox(
+  'a process without runs gives the memory of guests back, and the next guests find theirs as it was',
+  async () => {
+    // The first letter in the memory, which it then fills.
+    const go_ = `(local $first i32) (local.set $first (i32.rem_u (i32.load8_u (i32.const 1024)) (i32.const 10)))
+    (memory.fill (i32.const 1024) (i32.const 1) (i32.const 500000)) (drop (call $ask)) (local.get $first)`;
+    await using process = await serveWat({ ...waiting, go: go_ });
+    const privateKb = async (): Promise<number> =>
+      Number(/^Private_Dirty: +(\d+) kB$/m.exec(await readFile(`/proc/${process.pid}/smaps_rollup`, 'utf8'))![1]);
+    const runs = async (): Promise<void> => {
+      const all = deferred();
+      let asked = 0;
+      const answer = async (): Promise<number> => {
+        if (++asked === processLimits.warmSlots) all.resolve();
+        await all.promise;
+        return 1;
+      };
+      const outcomes = Array.from({ length: processLimits.warmSlots }, () => go(process, '{}', { answer }));
+      for (const outcome of await Promise.all(outcomes)) assert.equal(answerOf(outcome), { ok: '3' });
+    };
+    await runs();
+    const after = await privateKb();
+    assert.ok(after > 0.4 * 1024 * processLimits.warmSlots, `it kept only ${after} KiB`);
+    const until = Date.now() + 30_000;
+    while ((await privateKb()) > after - 0.4 * 1024 * processLimits.warmSlots) {
+      assert.ok(Date.now() < until, `it still has ${await privateKb()} KiB of ${after}`);
+      await delay(50);
+    }
+    await runs();
+  },
+);
 
 Sandbox('runs are spread over threads', async () => {
   await using process = await serveWat(waiting, { threads: 3 });

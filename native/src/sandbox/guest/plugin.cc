@@ -1,5 +1,7 @@
 #include "sandbox/guest/plugin.h"
 
+#include <algorithm>
+
 #include "sandbox/guest/linking.h"
 #include "sandbox/library/engine.h"
 #include "sandbox/library/reflection.h"
@@ -45,14 +47,23 @@ Plugin::Plugin(const Settings& settings, const char* code) {
   // Memory that stays mapped is kept for each place that was ever used, so only the first places keep it.
   add(settings.warm_slots, settings.warm_bytes);
   add(settings.slots - settings.warm_slots, 0);
+  idle_.emplace();
 }
 
 Pool* Plugin::Take() {
+  const std::lock_guard lock(taking_);
   for (const auto& pool : pools_) {
     if (pool->used++ < pool->slots) return pool.get();
     pool->used--;
   }
   return nullptr;
+}
+
+void Plugin::Rest() {
+  const std::lock_guard lock(taking_);
+  const auto is_free = [](const auto& pool) { return pool->used == 0; };
+  if (std::ranges::all_of(pools_, is_free)) idle_->ReleaseGuests();
+  IdleMemory::ReleaseFree();
 }
 
 void Plugin::Tick() {

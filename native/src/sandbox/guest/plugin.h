@@ -2,9 +2,12 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "sandbox/guest/idle_memory.h"
 #include "sandbox/settings.h"
 #include "sandbox/values/types.h"
 
@@ -57,9 +60,14 @@ class Plugin {
   static void Give(Pool& pool) { pool.used--; }
   // Ends the present slices of all guests.
   void Tick();
+  // Gives back memory that waits for guests, if there are none.
+  void Rest();
 
  private:
   std::vector<std::unique_ptr<Pool>> pools_;
+  // Held while a place is taken or while none may be.
+  std::mutex taking_;
+  std::optional<IdleMemory> idle_;
 };
 
 }  // namespace aana::sandbox

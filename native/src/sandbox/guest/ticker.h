@@ -2,13 +2,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <semaphore>
 
 #include "sandbox/guest/plugin.h"
 
 namespace aana::sandbox {
 
 // Ends the slices of running guests every millisecond. It rests when it has found no thread that runs guests for some
-// ticks.
+// ticks, and after some seconds of rest it gives memory back.
 class Ticker {
  public:
   explicit Ticker(Plugin& plugin) : plugin_(plugin) {}
@@ -17,7 +18,7 @@ class Ticker {
   class Running {
    public:
     explicit Running(Ticker& ticker) : ticker_(ticker) {
-      if (ticker_.running_.fetch_add(1) == 0) ticker_.running_.notify_one();
+      if (ticker_.running_.fetch_add(1) == 0 && ticker_.is_resting_.exchange(false)) ticker_.wake_.release();
     }
     ~Running() { ticker_.running_.fetch_sub(1); }
     Running(const Running&) = delete;
@@ -34,6 +35,11 @@ class Ticker {
 
   Plugin& plugin_;
   std::atomic<uint32_t> running_ = 0;
+  // Whoever sets it to false releases or takes `wake_`.
+  std::atomic<bool> is_resting_ = false;
+  std::binary_semaphore wake_{0};
+
+  void Rest();
 };
 
 }  // namespace aana::sandbox
