@@ -2,8 +2,11 @@
 import { randomInt } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import type { Socket } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { delay } from '../../../base/core/abort.ts';
 import { spawnContained } from '../../../base/processes/index.ts';
 import { compileComponent } from './compiled-code.ts';
 import { codeFolder, endpoint, output, sandbox, waiting, withWat } from './fixtures/serve-component.ts';
@@ -112,6 +115,21 @@ Frames('frames are the same in chunks of any size', () => {
     }
     assert.is(got.length, sent.length);
     got.forEach((payload, n) => assert.ok(payload.equals(sent[n]!.subarray(9)), `frame ${n} differs`));
+  }
+});
+
+Frames('a reader keeps nothing of a large frame that it has cut', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const reader = new FrameReader();
+  const large = 64 * 1024 * 1024;
+  for (const part of [frameOf(1, frameKind.tell, [], Buffer.alloc(large)), Buffer.of(9)]) reader.take(part);
+  assert.is(reader.incompleteBytes, 1);
+  // V8 frees buffers in another thread after it has collected.
+  for (let tries = 0; process.memoryUsage().arrayBuffers >= large; tries++) {
+    assert.ok(tries < 200, 'the frame is still there');
+    collect();
+    await delay(10);
   }
 });
 

@@ -55,6 +55,11 @@ export class FrameReader {
   #chunks: Buffer[] = [];
   #bytes = 0;
 
+  /** Bytes of the beginning of a frame that is not complete. */
+  get incompleteBytes(): number {
+    return this.#bytes;
+  }
+
   /** Returns the frames that are complete. Throws `MalformedError` for a length that no frame has. */
   take(chunk: Buffer): Frame[] {
     this.#chunks.push(chunk);
@@ -62,6 +67,9 @@ export class FrameReader {
     this.#joinSmall();
     const frames: Frame[] = [];
     for (let frame = this.#next(); frame; frame = this.#next()) frames.push(frame);
+    // The rest of a large frame must not keep all of it in memory.
+    const [rest] = this.#chunks;
+    if (rest && rest.buffer.byteLength - rest.length > smallBytes) this.#chunks[0] = Buffer.from(rest);
     return frames;
   }
 

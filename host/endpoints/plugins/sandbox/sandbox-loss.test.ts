@@ -260,6 +260,26 @@ Loss('what a run does after it was cancelled has no effect', async () => {
   );
 });
 
+Loss('a process that sends much of many frames and ends none of them is ended', async () => {
+  await standIn(
+    `const head = Buffer.alloc(4);
+     head.writeUInt32LE(${90 * 1024 * 1024});
+     const more = [5, 6].map((fd) => new (require('node:net').Socket)({ fd }));
+     for (const each of [socket, ...more]) {
+       each.write(${inHex(ready)});
+       socket.once('data', () => each.write(Buffer.concat([head, Buffer.alloc(89 * 1024 * 1024)])));
+     }`,
+    async (options) => {
+      await using process_ = await SandboxProcess.start({ ...options, limits: { ...processLimits, threads: 3 } });
+      // Runs are spread over the sockets, and the first one has some.
+      const outcomes = await Promise.all([1, 2, 3].map(() => go(process_, '{}')));
+      const reason =
+        'its process sent what the host cannot use: more than 268435456 bytes of frames that are not complete';
+      for (const outcome of outcomes) assert.equal(outcome, { state: 'lost', reason, hadEffects: false });
+    },
+  );
+});
+
 Loss('a process that closes a socket is ended', async () => {
   await standIn(
     `socket.write(${inHex(ready)}); socket.once('data', () => socket.destroy()); setInterval(() => {}, 1000);`,

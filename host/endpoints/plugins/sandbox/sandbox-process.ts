@@ -131,7 +131,10 @@ interface KnownFunction extends FunctionCodecs {
 const maxSaidBytes = 4096;
 /** Bytes of standard error after which nobody reads it. */
 const maxReadStderrBytes = 1024 * 1024;
-/** Bytes that wait for the process. Above it, runs are refused, and a process that still asks for more is ended. */
+/**
+ * Bytes that wait for the process on one socket. Above it, runs are refused, and a process that still asks for more is
+ * ended. Also bytes of frames that are not complete, on all sockets, above which the process is ended.
+ */
 const maxWaitingBytes = 256 * 1024 * 1024;
 /** Milliseconds in which a process that has closed a socket must have ended. It says why when it ends. */
 const closedMs = 1_000;
@@ -155,6 +158,7 @@ class Connection implements InvocationPort {
   #exports: readonly KnownFunction[] = [];
   /** The function whose calls are output. */
   #written: KnownFunction | undefined;
+  readonly #readers: FrameReader[] = [];
   readonly #exportById = new Map<number, number>();
   #readySockets = 0;
   #reason: string | undefined;
@@ -289,6 +293,7 @@ class Connection implements InvocationPort {
 
   #listen(socket: Socket): void {
     const reader = new FrameReader();
+    this.#readers.push(reader);
     socket.on('error', () => {}); // it is closed then
     socket.once('close', () => {
       if (!this.#isGone) setTimeout(() => this.end('closed a socket'), closedMs).unref();
@@ -297,6 +302,8 @@ class Connection implements InvocationPort {
       if (this.#isGone || this.#reason !== undefined) return;
       try {
         for (const frame of reader.take(data)) this.#take(frame);
+        if (this.#readers.reduce((sum, { incompleteBytes }) => sum + incompleteBytes, 0) > maxWaitingBytes)
+          throw new MalformedError(`more than ${maxWaitingBytes} bytes of frames that are not complete`);
       } catch (error) {
         // Whatever it is: what a process sends must not end this one.
         this.end(`sent what the host cannot use: ${error instanceof Error ? error.message : String(error)}`);
