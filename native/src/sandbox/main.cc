@@ -6,7 +6,7 @@
 //   aana-sandbox confine  [name=value…] -- program [argument…]  becomes the program
 //
 // Standard error gets one sentence. Exit codes: 2 the component is refused, 3 something else failed, 4 the host has
-// broken the protocol.
+// broken the protocol, 5 the compiled code cannot be loaded.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -41,6 +41,9 @@ int main(int count, char** arguments) {
       return 3;
     }
     return 0;
+  } catch (const Unloadable& error) {
+    fprintf(stderr, "%s\n", error.what());
+    return 5;
   } catch (const Refused& error) {
     fprintf(stderr, "%s\n", error.what());
     return 2;

@@ -22,6 +22,7 @@ import {
   withWat,
 } from './fixtures/serve-component.ts';
 import { SandboxProcess } from './sandbox-process.ts';
+import { startComponent } from './start-component.ts';
 
 const Compiling = suite('compiled code of components');
 const plugin = 'test';
@@ -198,8 +199,33 @@ Compiling('code that was made by another library or is damaged ends the start wi
       for (const bad of [version, good.subarray(0, 500), Buffer.from('nothing'), Buffer.alloc(0)])
         assert.match(
           await start(bad),
-          /^plugin test cannot be run: its process ended with 2: its code cannot be loaded: /,
+          /^plugin test cannot be run: its process ended with 5: its code cannot be loaded: /,
         );
+    }),
+  );
+});
+
+Compiling('code that is gone or cannot be loaded any more is compiled again when a process starts', async () => {
+  await withFolder((folder) =>
+    withWat(guest, async (component) => {
+      const options = { sandbox, plugin, component };
+      const compiled = await compileComponent(options, folder);
+      const good = await readFile(compiled.code);
+      const start = { endpoint, output, types: offered, limits: processLimits };
+      const spoilers = [() => rm(compiled.code), () => writeFile(compiled.code, good.subarray(0, 500))];
+      for (const spoil of spoilers) {
+        await spoil();
+        await using process = await startComponent(compiled, options, folder, start);
+        assert.equal(answerOf(await go(process, '{}')), { ok: '7' });
+        assert.equal(await readFile(compiled.code), good);
+      }
+      // Another component has other code, whose types were not compared.
+      await withWat({ go: '(i32.const 8)' }, async (other) => cp(other, component));
+      for (const spoil of spoilers) {
+        await spoil();
+        const error = await errorOf(startComponent(compiled, options, folder, start));
+        assert.match(error.message, /has no compiled code that can be read at|its code cannot be loaded/);
+      }
     }),
   );
 });

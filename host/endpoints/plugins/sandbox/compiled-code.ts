@@ -44,6 +44,8 @@ export const defaultCompileLimits: CompileLimits = {
 };
 
 export interface CompiledComponent {
+  /** SHA-256 of the component, hexadecimal. */
+  readonly digest: string;
   /** Path of the code, which only the sandbox that made it can load. */
   readonly code: string;
   /** Whether it was made fast. Only a process with the same choice can load it. */
@@ -86,9 +88,10 @@ export async function compileComponent(options: CompileOptions, folder: string):
   const { plugin, isFast = false } = options;
   await prepareFolder(plugin, folder);
   const bytes = await readComponent(options);
-  const key = await keyOf(options, bytes);
+  const digest = createHash('sha256').update(bytes).digest('hex');
+  const key = await keyOf(options, digest);
   const kept = await keptCode(folder, key);
-  if (kept) return { ...kept, isFast };
+  if (kept) return { ...kept, digest, isFast };
   await removeOldTemporaries(folder);
   const temporary = join(folder, `.${key}.${randomSuffix()}`);
   const copy = `${temporary}.wasm`;
@@ -115,7 +118,7 @@ export async function compileComponent(options: CompileOptions, folder: string):
     const text: Kept = { sha256, description: description.toString('base64') };
     await writeFile(temporary, JSON.stringify(text), { mode: 0o600, flush: true });
     await rename(temporary, join(folder, `${key}.json`));
-    return { code, isFast, types };
+    return { digest, code, isFast, types };
   } catch (cause) {
     const isFull = cause instanceof Error && 'code' in cause && cause.code === 'ENOSPC';
     throw isFull
@@ -154,17 +157,17 @@ async function removeOldTemporaries(folder: string): Promise<void> {
 }
 
 /** Returns the name of what is kept for a component: of it, the program, the processor and the way of compiling. */
-async function keyOf({ sandbox, isFast }: CompileOptions, component: Uint8Array): Promise<string> {
+async function keyOf({ sandbox, isFast }: CompileOptions, digest: string): Promise<string> {
   const hash = createHash('sha256');
   // A machine that has moved to another one may have the same model with fewer instructions.
   const cpuInfo = await readFile('/proc/cpuinfo', 'utf8').catch(() => '');
   const processor = [process.arch, cpus()[0]?.model, /^(?:flags|Features)\s*:.*$/m.exec(cpuInfo)?.[0] ?? ''];
-  hash.update(JSON.stringify([sandbox.libraryVersion, ...processor, isFast ?? false]));
+  hash.update(JSON.stringify([digest, sandbox.libraryVersion, ...processor, isFast ?? false]));
   await hashFile(hash, sandbox.program);
-  return hash.update(component).digest('hex');
+  return hash.digest('hex');
 }
 
-async function keptCode(folder: string, key: string): Promise<Omit<CompiledComponent, 'isFast'> | undefined> {
+async function keptCode(folder: string, key: string): Promise<Pick<CompiledComponent, 'code' | 'types'> | undefined> {
   try {
     const { sha256, description } = JSON.parse(await readFile(join(folder, `${key}.json`), 'utf8')) as Kept;
     const code = codePath(folder, sha256);

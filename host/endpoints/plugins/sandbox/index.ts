@@ -8,4 +8,5 @@ export {
 } from './compiled-code.ts';
 export { type ComponentTypes, type OfferedTypes, typeProblem } from './component-types.ts';
 export { SandboxInvocation, type RunLimits, type SandboxOutcome, type SandboxRun } from './sandbox-invocation.ts';
+export { startComponent } from './start-component.ts';
 export { type Confinement, type ProcessLimits, type SandboxOptions, SandboxProcess } from './sandbox-process.ts';

@@ -73,6 +73,9 @@ export interface SandboxFacts {
   readonly confinement: Confinement;
 }
 
+/** Compiled code cannot be loaded: it is gone, or another program or processor made it. */
+export class CodeProblem extends Error {}
+
 /** A process that runs one component. It ends with this process. */
 export class SandboxProcess implements AsyncDisposable {
   readonly facts: SandboxFacts;
@@ -86,7 +89,10 @@ export class SandboxProcess implements AsyncDisposable {
     this.ended = connection.ended;
   }
 
-  /** Starts a process. Throws `PluginLoadError` when it cannot run the component. */
+  /**
+   * Starts a process. Throws `PluginLoadError` when it cannot run the component. Its cause is a {@link CodeProblem} when
+   * the code must be compiled again.
+   */
   static async start(options: SandboxOptions): Promise<SandboxProcess> {
     const connection = await Connection.open(options);
     const { startMs } = options.limits;
@@ -139,6 +145,8 @@ const maxWaitingBytes = 256 * 1024 * 1024;
 /** Milliseconds in which a process that has closed a socket must have ended. It says why when it ends. */
 const closedMs = 1_000;
 const firstSocket = 4;
+/** The exit code of a process that cannot load the code. */
+const exitUnloadable = 5;
 
 /** The host's side of a process: its sockets, one for each thread, and the runs in it. */
 class Connection implements InvocationPort {
@@ -169,7 +177,8 @@ class Connection implements InvocationPort {
   static async open(options: SandboxOptions): Promise<Connection> {
     const { plugin, code } = options;
     const file = await open(code).catch((cause: unknown) => {
-      throw pluginLoadError(plugin, `has no compiled code that can be read at ${code}`, cause);
+      const problem = new CodeProblem('there is no code', { cause });
+      throw pluginLoadError(plugin, `has no compiled code that can be read at ${code}`, problem);
     });
     try {
       return new Connection(options, file.fd);
@@ -208,7 +217,7 @@ class Connection implements InvocationPort {
     });
     this.#child.once('error', (error) => this.#gone(`could not be started: ${error.message}`));
     // Not `exit`: what it has said and sent comes first.
-    this.#child.once('close', (exit, by) => this.#gone(this.#endOf(exit, by)));
+    this.#child.once('close', (exit, by) => this.#gone(this.#endOf(exit, by), exit === exitUnloadable));
     // Without free descriptors, Node makes no child at all.
     const stdio_ = this.#child.stdio as ChildProcess['stdio'] | undefined;
     this.#sockets = (stdio_?.slice(firstSocket) ?? []) as unknown as Socket[];
@@ -387,13 +396,14 @@ class Connection implements InvocationPort {
     return said === '' ? how : `${how}: ${firstCauses(said)}`;
   }
 
-  #gone(reason: string): void {
+  #gone(reason: string, isUnloadable = false): void {
     if (this.#isGone) return;
     this.#isGone = true;
     this.#reason ??= reason;
     for (const socket of this.#sockets) socket.destroy();
     for (const invocation of [...this.#invocations.values()]) invocation.lost(`its process ${this.#reason}`);
-    this.#ready.reject(pluginLoadError(this.#plugin, `cannot be run: its process ${this.#reason}`));
+    const cause = isUnloadable ? new CodeProblem(this.#reason) : undefined;
+    this.#ready.reject(pluginLoadError(this.#plugin, `cannot be run: its process ${this.#reason}`, cause));
     this.#ended.resolve(this.#reason);
   }
 }

@@ -38,7 +38,8 @@ Plugin::Plugin(const Settings& settings, const char* code) {
     pool->slots = slots;
     pool->engine = MakePool(settings, slots, warm_bytes);
     wasmtime_component_t* component = nullptr;
-    Require(wasmtime_component_deserialize_file(pool->engine.get(), code, &component), "its code cannot be loaded");
+    if (auto* error = wasmtime_component_deserialize_file(pool->engine.get(), code, &component))
+      throw Unloadable("its code cannot be loaded: " + TakeMessage(error));
     pool->component.reset(component);
     LinkImports(*pool, settings.output);
     pool->exports = FindExports(*pool, settings.endpoint);

@@ -50,7 +50,7 @@ struct Pool {
 // The component that this process runs. All threads use it.
 class Plugin {
  public:
-  // Loads compiled code from a file. Throws `Refused`.
+  // Loads compiled code from a file. Throws `Unloadable` and `Refused`.
   Plugin(const Settings& settings, const char* code);
 
   // The pools have the same functions, exports and resource types.

@@ -39,6 +39,11 @@ struct Refused : std::runtime_error {
   using runtime_error::runtime_error;
 };
 
+// Compiled code that another library, program or processor made, or that is damaged.
+struct Unloadable : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
 // Throws `Refused` with `what` and the message of `error`, unless it is null.
 void Require(wasmtime_error_t* error, const std::string& what);
 

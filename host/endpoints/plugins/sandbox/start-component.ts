@@ -1,0 +1,27 @@
+import { rm } from 'node:fs/promises';
+import { type CompiledComponent, compileComponent, type CompileOptions } from './compiled-code.ts';
+import { CodeProblem, type SandboxOptions, SandboxProcess } from './sandbox-process.ts';
+
+/**
+ * Starts a process for a component that `compileComponent` has compiled with the same options in `folder`. Code that is
+ * gone or cannot be loaded is compiled again, once, unless the component has changed. Throws `PluginLoadError`.
+ */
+export async function startComponent(
+  compiled: CompiledComponent,
+  compile: CompileOptions,
+  folder: string,
+  options: Omit<SandboxOptions, 'program' | 'plugin' | 'code' | 'isFast'>,
+): Promise<SandboxProcess> {
+  const { plugin, sandbox } = compile;
+  const start = ({ code, isFast }: CompiledComponent): Promise<SandboxProcess> =>
+    SandboxProcess.start({ ...options, program: sandbox.program, plugin, code, isFast });
+  try {
+    return await start(compiled);
+  } catch (error) {
+    if (!(error instanceof Error && error.cause instanceof CodeProblem)) throw error;
+    await rm(compiled.code, { force: true });
+    const again = await compileComponent(compile, folder);
+    if (again.digest !== compiled.digest) throw error;
+    return start(again);
+  }
+}
