@@ -39,7 +39,7 @@ const READERS: Readonly<Record<string, string>> = {
   'endpoints/plugins/extism/guest.ts': 'the clock of a guest',
   'endpoints/plugins/extism/interface.ts': 'the name of an import of guests',
   'endpoints/plugins/guest/wasi.ts': 'the clock of a guest',
-  'endpoints/plugins/sandbox/compiled-code.ts': 'compared with the time of a file',
+  'endpoints/plugins/sandbox/code-folder.ts': 'compared with the time of a file',
   'endpoints/sdk/guest/console.ts': 'runs in a guest, which has no other clock',
   'endpoints/sdk/guest/imports.ts': 'the clock of a guest in tests of its author',
   'data/storage/postgres/postgres-database.ts': 'before the first answer of the database',

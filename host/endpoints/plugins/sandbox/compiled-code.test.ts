@@ -1,6 +1,6 @@
 // Compiling: what is no component, limits, and the folder with compiled code.
 import { spawnSync } from 'node:child_process';
-import { chmod, cp, mkdtemp, readdir, readFile, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -9,6 +9,7 @@ import { parse } from '@bytecodealliance/jco-transpile/wasm-tools';
 import { errorOf } from '../../../test/helpers/error-of.ts';
 import { smallDisk } from '../../../test/helpers/small-disk.ts';
 import { skip } from '../../../test/skip.ts';
+import { markUsed, tidyFolder } from './code-folder.ts';
 import { compileComponent, type CompileLimits, describeComponent } from './compiled-code.ts';
 import {
   answerOf,
@@ -251,6 +252,44 @@ Compiling('what an ended host has left is removed, and what another one writes i
         (await readdir(folder)).filter((name) => name.startsWith('.')),
         ['.new'],
       );
+    }),
+  );
+});
+
+Compiling('code that was not used for longest is removed when there is much of it', async () => {
+  await withFolder(async (folder) => {
+    const now = Date.now() / 1000;
+    const hour = 60 * 60;
+    const make = async (name: string, hours: number): Promise<void> => {
+      await writeFile(join(folder, name), 'x'.repeat(100));
+      await utimes(join(folder, name), now - hours * hour, now - hours * hour);
+    };
+    const nameOf = (digit: number, kind: string): string => `${String(digit).repeat(64)}.${kind}`;
+    await make(nameOf(1, 'code'), 30);
+    await make(nameOf(2, 'json'), 50);
+    await make(nameOf(3, 'code'), 40);
+    await make(nameOf(4, 'code'), 23);
+    await make('of others', 60);
+    const left = async (maxBytes: number): Promise<readonly string[]> => {
+      await tidyFolder(folder, maxBytes);
+      return (await readdir(folder)).sort();
+    };
+    const all = [nameOf(1, 'code'), nameOf(2, 'json'), nameOf(3, 'code'), nameOf(4, 'code'), 'of others'];
+    assert.equal(await left(400), all);
+    assert.equal(await left(399), [all[0], all[2], all[3], all[4]]);
+    await markUsed(join(folder, nameOf(3, 'code')), join(folder, 'not there'));
+    assert.equal(await left(0), [all[2], all[3], all[4]]);
+  });
+});
+
+Compiling('a component that is loaded again is used', async () => {
+  await withFolder((folder) =>
+    withWat(guest, async (component) => {
+      const options = { sandbox, plugin, component };
+      await compileComponent(options, folder);
+      for (const name of await readdir(folder)) await utimes(join(folder, name), 0, 0);
+      await compileComponent(options, folder);
+      for (const name of await readdir(folder)) assert.ok((await stat(join(folder, name))).mtimeMs > 0, name);
     }),
   );
 });

@@ -1,12 +1,13 @@
 import { createHash, type Hash } from 'node:crypto';
 import { constants, createReadStream } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { type FileHandle, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { AanaError } from '../../../base/core/errors.ts';
 import { randomSuffix } from '../../../base/core/ids.ts';
 import { runContained, type RunContainedResult } from '../../../base/processes/index.ts';
 import { pluginLoadError } from '../set/manifest.ts';
+import { codePath, markUsed, prepareFolder, tidyFolder } from './code-folder.ts';
 import { type ComponentTypes, readDescription } from './component-types.ts';
 
 /** The program that compiles and runs components, as `buildSandbox` returns it. */
@@ -62,8 +63,6 @@ interface Kept {
 
 /** Seconds that the compiler may take for each second of computing that it may take, because others compute, too. */
 const secondsPerCpuSecond = 5;
-/** No compilation takes as long. */
-const oldTemporaryMs = 24 * 60 * 60 * 1000;
 const maxDescriptionBytes = 8 * 1024 * 1024;
 const maxCodeBytes = 2 * 1024 * 1024 * 1024;
 
@@ -92,7 +91,7 @@ export async function compileComponent(options: CompileOptions, folder: string):
   const key = await keyOf(options, digest);
   const kept = await keptCode(folder, key);
   if (kept) return { ...kept, digest, isFast };
-  await removeOldTemporaries(folder);
+  await tidyFolder(folder);
   const temporary = join(folder, `.${key}.${randomSuffix()}`);
   const copy = `${temporary}.wasm`;
   try {
@@ -130,32 +129,6 @@ export async function compileComponent(options: CompileOptions, folder: string):
   }
 }
 
-const codePath = (folder: string, sha256: string): string => join(folder, `${sha256}.code`);
-
-/** Creates the folder. Refuses one that others can write to, because they could give it code to run. */
-async function prepareFolder(plugin: string, folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const found = await lstat(folder);
-  const own = process.getuid?.() ?? found.uid;
-  if (!found.isDirectory() || found.uid !== own)
-    throw pluginLoadError(plugin, `cannot be compiled: ${folder} is not a folder of the user of this process`);
-  if ((found.mode & 0o022) !== 0)
-    throw pluginLoadError(
-      plugin,
-      `cannot be compiled: others can write to ${folder}: run chmod 700 on it, or remove it`,
-    );
-}
-
-/** Removes what hosts that were ended while they compiled have left. */
-async function removeOldTemporaries(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) {
-    if (!name.startsWith('.')) continue;
-    const file = join(folder, name);
-    const found = await lstat(file).catch(() => undefined); // another host may have removed it
-    if (found && Date.now() - found.mtimeMs > oldTemporaryMs) await rm(file, { force: true });
-  }
-}
-
 /** Returns the name of what is kept for a component: of it, the program, the processor and the way of compiling. */
 async function keyOf({ sandbox, isFast }: CompileOptions, digest: string): Promise<string> {
   const hash = createHash('sha256');
@@ -169,8 +142,10 @@ async function keyOf({ sandbox, isFast }: CompileOptions, digest: string): Promi
 
 async function keptCode(folder: string, key: string): Promise<Pick<CompiledComponent, 'code' | 'types'> | undefined> {
   try {
-    const { sha256, description } = JSON.parse(await readFile(join(folder, `${key}.json`), 'utf8')) as Kept;
+    const known = join(folder, `${key}.json`);
+    const { sha256, description } = JSON.parse(await readFile(known, 'utf8')) as Kept;
     const code = codePath(folder, sha256);
+    await markUsed(known, code);
     if ((await hashFile(createHash('sha256'), code)).digest('hex') !== sha256) return undefined;
     return { code, types: readDescription(Buffer.from(description, 'base64')) };
   } catch {

@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { markUsed } from './code-folder.ts';
 import { type CompiledComponent, compileComponent, type CompileOptions } from './compiled-code.ts';
 import { CodeProblem, type SandboxOptions, SandboxProcess } from './sandbox-process.ts';
 
@@ -15,6 +16,7 @@ export async function startComponent(
   const { plugin, sandbox } = compile;
   const start = ({ code, isFast }: CompiledComponent): Promise<SandboxProcess> =>
     SandboxProcess.start({ ...options, program: sandbox.program, plugin, code, isFast });
+  await markUsed(compiled.code);
   try {
     return await start(compiled);
   } catch (error) {
