@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <latch>
 #include <new>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 #include <vector>
@@ -66,6 +67,13 @@ void SayReady(Channel& channel, const Plugin& plugin, const Settings& settings, 
   frame.Commit();
 }
 
+// The library trusts code that it loads, and whoever can write to a folder above it can give the host another file.
+void RequireOwnCode() {
+  struct stat found{};
+  if (fstat(kCodeFile, &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != geteuid() || (found.st_mode & 022))
+    throw Refused("its compiled code is not a file that only this user can write to");
+}
+
 [[noreturn]] void End(int status) {
   // Without destructors: other threads still use everything, and the kernel takes it back.
   fflush(stderr);
@@ -79,6 +87,7 @@ void Serve(const Settings& settings) {
   // The host gets these, too, and lets runs end before it ends this process.
   for (const int ending : {SIGINT, SIGTERM, SIGHUP}) signal(ending, SIG_IGN);
   DropInheritance(kFirstSocket + static_cast<int>(settings.threads));
+  RequireOwnCode();
   Plugin plugin(settings, "/dev/fd/3");
   Ticker ticker(plugin);
   close(kCodeFile);

@@ -1,6 +1,6 @@
 // Compiling: what is no component, limits, and the folder with compiled code.
 import { spawnSync } from 'node:child_process';
-import { chmod, cp, mkdtemp, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, mkdtemp, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -237,6 +237,27 @@ Compiling('a folder that others can write to is refused', async () => {
       await chmod(folder, 0o777);
       const error = await errorOf(compileComponent({ sandbox, plugin, component }, folder));
       assert.match(error.message, /cannot be compiled: others can write to .*: run chmod 700 on it, or remove it$/);
+    }),
+  );
+});
+
+Compiling('code that others can write to is not loaded', async () => {
+  await withFolder((folder) =>
+    withWat(guest, async (component) => {
+      const options = { sandbox, plugin, component };
+      const compiled = await compileComponent(options, folder);
+      const refuses = async (): Promise<void> => {
+        const start = { endpoint, output, types: offered, limits: processLimits };
+        const error = await errorOf(startComponent(compiled, options, folder, start));
+        assert.match(error.message, /its compiled code is not a file that only this user can write to$/);
+      };
+      await chmod(compiled.code, 0o620);
+      await refuses();
+      await chmod(compiled.code, 0o600);
+      // Another user has put a file in its place, in a folder that this user cannot protect.
+      if (process.getuid?.() !== 0) return skip('code of another user', 'this process may not give files away');
+      await chown(compiled.code, 65_534, 65_534);
+      await refuses();
     }),
   );
 });
