@@ -39,7 +39,7 @@ std::string LoaderOf(const char* program) {
         continue;
       path.resize(part.p_filesz);
       if (pread(file, path.data(), path.size(), static_cast<off_t>(part.p_offset)) < 0) path.clear();
-      path = path.c_str();  // it ends with a zero
+      path.resize(strnlen(path.data(), path.size()));  // it ends with a zero
     }
   }
   close(file);

@@ -1,5 +1,6 @@
 #include "sandbox/guest/idle_memory.h"
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -43,16 +44,18 @@ std::vector<Mapping> Parse(std::string_view text) {
     auto line = text.substr(0, end);
     text = end == std::string_view::npos ? "" : text.substr(end + 1);
     Mapping mapping;
-    const auto range = TakeWord(line);
-    const char* const last = range.data() + range.size();
-    const auto first = std::from_chars(range.data(), last, mapping.start, 16);
-    if (first.ec != std::errc{} || first.ptr == last) continue;
-    std::from_chars(first.ptr + 1, last, mapping.end, 16);
+    auto range = TakeWord(line);
+    const auto start = range.substr(0, range.find('-'));
+    range.remove_prefix(std::min(start.size() + 1, range.size()));
+    std::from_chars(start.data(), start.data() + start.size(), mapping.start, 16);
+    std::from_chars(range.data(), range.data() + range.size(), mapping.end, 16);
+    if (mapping.end <= mapping.start) continue;
     mapping.rights = TakeWord(line);
     TakeWord(line);
+    const auto file = line;
     const auto device = TakeWord(line);
     const auto inode = TakeWord(line);
-    mapping.file = {device.data(), static_cast<size_t>(inode.data() + inode.size() - device.data())};
+    mapping.file = file.substr(0, device.size() + 1 + inode.size());
     mapping.has_file = inode != "0";
     mappings.push_back(mapping);
   }
