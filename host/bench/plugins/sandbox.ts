@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../../base/config/index.ts';
+import { delay } from '../../base/core/abort.ts';
 import { deferred } from '../../base/core/deferred.ts';
 import { silentLogger } from '../../base/core/log/logger.ts';
 import { packageRoot } from '../../base/core/package-root.ts';
@@ -37,6 +38,8 @@ const MANY_CALLS = 11;
 const CHUNKS = 100;
 /** Milliseconds of a tick of the kernel's clock for the CPU time of processes. */
 const TICK_MS = 10;
+/** Milliseconds after which a process without runs has given memory back. */
+const REST_MS = 5_000;
 
 const limits: RunLimits = {
   cpuMs: 30_000,
@@ -168,6 +171,8 @@ for (let n = 0; n < rounds; n++) {
   samples.stream.push(await measure(sandboxProcess, 'stream', CHUNKS));
 }
 const afterRuns = await memoryKb(sandboxProcess.pid!);
+await delay(REST_MS);
+const rested = await memoryKb(sandboxProcess.pid!);
 
 const of = (costs: readonly Cost[], value: (cost: Cost) => number): number => round(median(costs.map(value)));
 const both = ({ host, sandbox: own }: Cost): number => host + own;
@@ -193,6 +198,7 @@ process.stdout.write(
       startMs: round(startMs, 0),
       idleProcessKb: { private: (idle['Private_Dirty'] ?? 0) + (idle['Private_Clean'] ?? 0), pss: idle['Pss'] },
       processAfterRunsKb: { privateDirty: afterRuns['Private_Dirty'], pss: afterRuns['Pss'] },
+      processAfterRestKb: { privateDirty: rested['Private_Dirty'], pss: rested['Pss'] },
     },
     null,
     2,
