@@ -90,8 +90,8 @@ export class SandboxProcess implements AsyncDisposable {
   }
 
   /**
-   * Starts a process. Throws `PluginLoadError` when it cannot run the component. Its cause is a {@link CodeProblem} when
-   * the code must be compiled again.
+   * Starts a process. Throws `PluginLoadError` when it cannot run the component. Its cause is a {@link CodeProblem}
+   * when the code must be compiled again.
    */
   static async start(options: SandboxOptions): Promise<SandboxProcess> {
     const connection = await Connection.open(options);
