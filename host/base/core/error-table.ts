@@ -698,9 +698,14 @@ export function definitionOf(name: ErrorName): ErrorDefinition {
   return ERRORS[name];
 }
 
+/** Returns whether an error is one of this package. */
+export function isErrorName(name: string): name is ErrorName {
+  return Object.hasOwn(ERRORS, name);
+}
+
 /** Returns the definition of an error, or undefined if it is not one of this package. */
 export function findDefinition(name: string): ErrorDefinition | undefined {
-  return Object.hasOwn(ERRORS, name) ? ERRORS[name as ErrorName] : undefined;
+  return isErrorName(name) ? ERRORS[name] : undefined;
 }
 
 type KeysOf<N extends ErrorName> = (typeof ERRORS)[N] extends { readonly data: readonly (infer K extends string)[] }

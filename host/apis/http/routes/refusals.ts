@@ -1,4 +1,5 @@
-import { AanaError, type ErrorName } from '../../../base/core/errors.ts';
+import { isErrorName } from '../../../base/core/error-table.ts';
+import { AanaError } from '../../../base/core/errors.ts';
 import { HttpError } from '../response/error-body.ts';
 
 const NOUNS = { tasks: 'Task', webhooks: 'Webhook', webhook_deliveries: 'Delivery' } as const;
@@ -23,8 +24,8 @@ export async function withDetail<T>(work: Promise<T>): Promise<T> {
     if (!(error instanceof AanaError)) throw error;
     const { name, kind, message, data } = error;
     if (kind === 'not-found') throw notFound((data as { readonly table: Table }).table, data);
-    if (kind === 'bad-request' || kind === 'conflict')
-      throw new HttpError(name as ErrorName, message, { data, detail: message });
+    if (isErrorName(name) && (kind === 'bad-request' || kind === 'conflict'))
+      throw new HttpError(name, message, { data, detail: message });
     throw error;
   }
 }
