@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import { fail } from '../base/core/errors.ts';
+import { isLoopback } from '../base/core/net/loopback.ts';
 import type { LocalApplication } from '../apis/control/index.ts';
 import type { ApplicationCommand } from './commands/application.ts';
 import { withEnvFile } from '../base/config/index.ts';
@@ -63,11 +64,17 @@ export function applicationOf({ url: given, apiKey: givenKey, ...options }: Opti
     if (givenKey !== undefined) throw fail('InvalidInput', '--api-key needs --url');
     return { ...localApplicationOf(options), out: process.stdout };
   }
-  return {
-    url: checkedUrl(url),
-    apiKey: checkedKey((givenKey as string | undefined) ?? usualKey),
-    out: process.stdout,
-  };
+  const server = { url: checkedUrl(url), apiKey: checkedKey((givenKey as string | undefined) ?? usualKey) };
+  if (server.apiKey !== undefined) warnOfPlainHttp(server.url);
+  return { ...server, out: process.stdout };
+}
+
+/** Warns if requests to the address show their key to the network. */
+function warnOfPlainHttp(address: string): void {
+  const { protocol, hostname, host } = new URL(address);
+  if (protocol === 'http:' && !isLoopback(hostname.replaceAll(/[[\]]/g, '')))
+    process.stderr.write(`warning: the API key goes to ${host} without encryption; use https:// if it has it
+`);
 }
 
 const namesLocal = (options: Options): boolean =>
@@ -81,7 +88,7 @@ function remoteVariables({ envFile }: Options): { AANA_URL?: string; AANA_API_KE
   return withEnvFile(process.env, process.cwd(), typeof envFile === 'string' ? envFile : false).variables;
 }
 
-/** Returns the address of a server. An error does not repeat it, because it may have credentials. */
+/** Returns the address of a server, without a slash at the end. An error does not repeat it, because it may have credentials. */
 function checkedUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol))

@@ -173,6 +173,25 @@ Remote('refuse wrong keys in one sentence that does not repeat them', async () =
   for (const key of [admin, ordinary, strange]) assert.not.ok(lines.some((line) => line.includes(key)));
 });
 
+Remote('say which setting is missing where API keys are off', async () => {
+  const own = join(folder, 'open');
+  mkdirSync(own);
+  await using open = makeApp(own, {}, {});
+  await open.listen({ host: '127.0.0.1', port: 0 });
+  const { code, err } = await run(['status', '--url', open.url!]);
+  assert.is(code, 1);
+  assert.match(err, /has no get \/api\/application: .*; routes for admins need api_service.enabled there\n$/);
+});
+
+Remote('warn of a key that goes to another machine without encryption', async () => {
+  const status = async (address: string, key = admin) =>
+    (await run(['status'], { AANA_URL: address, AANA_API_KEY: key })).err;
+  assert.match(await status('http://0.0.0.0:1'), /^warning: the API key goes to 0\.0\.0\.0:1 without .*\nerror: /);
+  for (const address of ['http://127.0.0.1:1', 'http://[::1]:1', 'http://localhost:1', 'https://0.0.0.0:1'])
+    assert.match(await status(address), /^error: /);
+  assert.match(await status('http://0.0.0.0:1', ''), /^error: /);
+});
+
 Remote('say what is at the address if it is no application', async () => {
   const at = (address: string): Promise<CommandResult> => run(['status'], { AANA_URL: address, AANA_API_KEY: admin });
   const gone = await at('http://127.0.0.1:1');

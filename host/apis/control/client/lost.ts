@@ -20,7 +20,10 @@ function reasonOf({ code, message }: NodeJS.ErrnoException): string {
   return code?.startsWith('HPE_') ? 'it has another version' : message; // it does not speak HTTP
 }
 
-/** Returns the error of a connection that ended after the application had answered. Only a network loses others. */
+/**
+ * Returns the error of a connection that ended after the application had answered. On this machine that means that the
+ * application has ended; a network may also lose the connection to one that runs.
+ */
 export function lostError({ url, socket }: Addressed, cause?: Error): AanaError {
   const message =
     socket === undefined

@@ -31,7 +31,10 @@ export interface LocalApplication extends Choice {
 
 /** An application anywhere, over HTTP or HTTPS. */
 export interface RemoteApplication {
-  /** The address of its server, without credentials. It may have a path, below which a proxy has the server. */
+  /**
+   * The address of its server, without credentials and without a slash at the end. It may have a path, below which a
+   * proxy has the server.
+   */
   readonly url: string;
   /** The API key of an admin. */
   readonly apiKey: string | undefined;
@@ -164,7 +167,7 @@ export class OperatorClient {
       });
     const { url, apiKey } = address;
     const send = url.startsWith('https:') ? httpsRequest : httpRequest;
-    return send(`${url.replace(/\/+$/, '')}${path}`, {
+    return send(`${url}${path}`, {
       ...{ ...options, agent: false },
       headers: { ...headers, ...(apiKey !== undefined && { 'x-api-key': apiKey }) },
     });
@@ -195,7 +198,8 @@ export class OperatorClient {
     if (error === 'NotFound' || error === 'MethodNotAllowed')
       return fail(
         'OtherVersion',
-        `the application at ${this.address.url} has no ${route}: it has another version, or that part of it is off`,
+        `the application at ${this.address.url} has no ${route}: it has another version, or that part of it is off` +
+          ('socket' in this.address ? '' : '; routes for admins need api_service.enabled there'),
       );
     const kind = findDefinition(error)?.kind ?? 'internal';
     const made = new AanaError(error, kind, await messageOf(message, data), { data });
