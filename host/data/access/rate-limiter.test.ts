@@ -33,6 +33,16 @@ Rates('allow a full bucket at once, and then requests as it refills', () => {
   assert.equal([take()?.remaining, limiter.take([{ ...check, key: 'b' }])[0]?.remaining], [2, 2]);
 });
 
+Rates('count the requests of a bucket, and not their time, for a new limit', () => {
+  const limiter = new RateLimiter({ now });
+  const take = (capacity: number, seconds: number) =>
+    limiter.take([{ key: 'a', limit: { capacity, interval_seconds: seconds } }])[0];
+  assert.equal([take(1, 3600)?.isAllowed, take(1, 3600)?.isAllowed], [true, false]);
+  assert.equal([take(300, 60)?.remaining, take(300, 60)?.remaining], [298, 297]);
+  assert.is(take(4, 3600)?.remaining, 0);
+  assert.ok(Math.abs((take(4, 3600)?.retryAfterS ?? 0) - 900) < 1e-6);
+});
+
 Rates('count a refused request for no limit', () => {
   const limiter = new RateLimiter({ now });
   const wide = { key: 'wide', limit: { capacity: 5, interval_seconds: 10 } };

@@ -21,6 +21,12 @@ export interface RateVerdict {
   readonly retryAfterS: number;
 }
 
+interface Bucket {
+  readonly fullAt: number;
+  /** Milliseconds in which it regains one request. */
+  readonly stepMs: number;
+}
+
 /**
  * The most keys that are remembered. With more keys, the limiter forgets the keys that were used longest ago, and they
  * start with a full bucket.
@@ -29,11 +35,11 @@ const MAX_KEYS = 100_000;
 
 /**
  * Limits requests with token buckets. A bucket holds `capacity` requests and refills evenly in `interval_seconds`. As
- * in the generic cell rate algorithm, the limiter stores one number for each key: the time at which the bucket is full
- * again.
+ * in the generic cell rate algorithm, the limiter stores the time at which the bucket of a key is full again. When the
+ * limit of a key changes, the requests that the bucket lacks count for the new limit.
  */
 export class RateLimiter {
-  readonly #fullAt = new Map<string, number>();
+  readonly #buckets = new Map<string, Bucket>();
   readonly #now: () => number;
   readonly #maxKeys: number;
 
@@ -62,7 +68,7 @@ export class RateLimiter {
     const now = this.#now();
     return checks.map((check) => {
       const waitMs = this.#wait(check, now);
-      const missingMs = this.#from(check.key, now) - now;
+      const missingMs = this.#missing(check, now);
       const remaining = Math.floor((check.limit.interval_seconds * 1000 - missingMs) / step(check.limit) + TOLERANCE);
       return {
         check,
@@ -75,45 +81,49 @@ export class RateLimiter {
   }
 
   /** Takes `count` from a bucket, which then may lack some: nothing more is allowed until they have come. */
-  spend({ key, limit }: RateCheck, count: number): void {
+  spend(check: RateCheck, count: number): void {
     const now = this.#now();
-    this.#set(key, this.#from(key, now) + count * step(limit), now);
+    const stepMs = step(check.limit);
+    this.#set(check.key, { fullAt: now + this.#missing(check, now) + count * stepMs, stepMs }, now);
   }
 
   /** Returns a request to its bucket. */
-  giveBack({ key, limit }: RateCheck): void {
-    const fullAt = this.#fullAt.get(key);
-    if (fullAt !== undefined) this.#fullAt.set(key, fullAt - step(limit));
+  giveBack({ key }: RateCheck): void {
+    const bucket = this.#buckets.get(key);
+    if (bucket) this.#buckets.set(key, { ...bucket, fullAt: bucket.fullAt - bucket.stepMs });
   }
 
   /** The number of keys that are remembered. */
   get size(): number {
-    return this.#fullAt.size;
+    return this.#buckets.size;
   }
 
   /** Returns the milliseconds until the limit allows one more request; 0 if it allows one now. */
-  #wait({ key, limit }: RateCheck, now: number): number {
-    const waitMs = this.#from(key, now) + step(limit) - limit.interval_seconds * 1000 - now;
-    return waitMs > TOLERANCE * step(limit) ? waitMs : 0;
+  #wait(check: RateCheck, now: number): number {
+    const stepMs = step(check.limit);
+    const waitMs = this.#missing(check, now) + stepMs - check.limit.interval_seconds * 1000;
+    return waitMs > TOLERANCE * stepMs ? waitMs : 0;
   }
 
-  #from(key: string, now: number): number {
-    return Math.max(now, this.#fullAt.get(key) ?? now);
+  /** Returns the milliseconds in which the limit refills what the bucket lacks. */
+  #missing({ key, limit }: RateCheck, now: number): number {
+    const { fullAt, stepMs } = this.#buckets.get(key) ?? { fullAt: now, stepMs: 1 };
+    return (Math.max(0, fullAt - now) * step(limit)) / stepMs;
   }
 
-  #set(key: string, fullAt: number, now: number): void {
-    this.#fullAt.delete(key); // the map then has the keys in the order of their last use
-    if (this.#fullAt.size >= this.#maxKeys) this.#makeRoom(now);
-    this.#fullAt.set(key, fullAt);
+  #set(key: string, bucket: Bucket, now: number): void {
+    this.#buckets.delete(key); // the map then has the keys in the order of their last use
+    if (this.#buckets.size >= this.#maxKeys) this.#makeRoom(now);
+    this.#buckets.set(key, bucket);
   }
 
   /** Forgets full buckets first, because a new bucket is full, too. */
   #makeRoom(now: number): void {
-    for (const [key, fullAt] of this.#fullAt) if (fullAt <= now) this.#fullAt.delete(key);
-    for (const key of this.#fullAt.keys()) {
+    for (const [key, { fullAt }] of this.#buckets) if (fullAt <= now) this.#buckets.delete(key);
+    for (const key of this.#buckets.keys()) {
       // A tenth at once, because the loop over all buckets is slow.
-      if (this.#fullAt.size <= this.#maxKeys * 0.9) return;
-      this.#fullAt.delete(key);
+      if (this.#buckets.size <= this.#maxKeys * 0.9) return;
+      this.#buckets.delete(key);
     }
   }
 }
