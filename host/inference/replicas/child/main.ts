@@ -1,6 +1,5 @@
 // Main module of a replica process. It serves calls on file descriptor 3 until the host closes it.
 import { Socket } from 'node:net';
-import { artifactPath, growingPaths } from '../../../io/artifacts/index.ts';
 import { errorLogFields, fail, loggedStack, toErrorRecord } from '../../../base/core/errors.ts';
 import type { Logger, LogFields, LogLevel } from '../../../base/core/log/logger.ts';
 import { FrameSocket } from '../../rpc/frame-socket.ts';
@@ -15,6 +14,9 @@ const SOCKET_FD = 3;
 const WARM_UP_REPORT_MS = 500;
 /** Length to which a log message is cut when the line does not fit into a frame. */
 const MAX_MESSAGE_CHARACTERS = 2000;
+
+/** Its schemas take longer to load than the rest of this process, and many replicas get no artifact. */
+const artifacts = () => import('../../../io/artifacts/index.ts');
 
 type StartFrame = Extract<HostFrame, { type: 'start' }>;
 
@@ -83,8 +85,8 @@ async function start(frame: StartFrame): Promise<void> {
     if (typeof module.start !== 'function') throw new TypeError(`${frame.implementation} exports no function "start"`);
     implementation = await module.start(frame.spec, {
       log: remoteLogger({}),
-      artifactPath: (artifact) => artifactPath(artifact, frame.artifactsDirs),
-      growingPaths: (ids, endId) => growingPaths(ids, endId, frame.artifactsDirs),
+      artifactPath: async (artifact) => (await artifacts()).artifactPath(artifact, frame.artifactsDirs),
+      growingPaths: async (ids, endId) => (await artifacts()).growingPaths(ids, endId, frame.artifactsDirs),
       progress: (fraction, text) => socket.send({ type: 'progress', fraction, text }),
     });
     await warmUp(implementation);
