@@ -10,7 +10,7 @@ import type { AlertReport } from '../base/alerts/index.ts';
 import { applicationAlerts } from '../cli/commands/care/alerts.ts';
 import { startDashboardApp } from '../apis/http/dashboard/fixtures/dashboard-app.ts';
 import { CertificateFolder, hasOpenssl } from '../apis/http/fixtures/certificates.ts';
-import type { AanaApp, ConfigInput } from '../index.ts';
+import type { AanaApp, ConfigInput } from 'aana-host';
 import { until } from '../test/helpers/server.ts';
 import { skip } from '../test/skip.ts';
 import { isSigned, type Received, Receiver } from '../data/webhooks/fixtures/receiver.ts';

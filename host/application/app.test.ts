@@ -16,7 +16,7 @@ import {
   loadConfig,
   silentLogger,
   WhisperDeployment,
-} from '../index.ts';
+} from 'aana-host';
 
 const App = suite('AanaApp');
 let folder = '';

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLogger } from '../base/core/log/logger.ts';
-import type { AanaApp } from '../index.ts';
+import type { AanaApp } from 'aana-host';
 import { Collector } from '../base/telemetry/fixtures/collector.ts';
 import { makeCertificates, startForwardProxy } from '../test/helpers/outgoing.ts';
 import { until } from '../test/helpers/server.ts';

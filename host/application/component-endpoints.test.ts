@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type AanaApp, type AanaAppOptions, type AanaError, silentLogger } from '../index.ts';
+import { type AanaApp, type AanaAppOptions, type AanaError, silentLogger } from 'aana-host';
 import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
 import { makeApp as makePlainApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
 

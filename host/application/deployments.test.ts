@@ -7,7 +7,7 @@ import * as z from 'zod';
 import { LogLevels } from '../base/core/log/log-levels.ts';
 import { createLogger } from '../base/core/log/logger.ts';
 import { SentimentDeployment } from '../inference/deployments/fixtures/sentiment-deployment.ts';
-import type { AanaApp } from '../index.ts';
+import type { AanaApp } from 'aana-host';
 import { makeApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
 import { errorOf } from '../test/helpers/error-of.ts';
 

@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { SentimentDeployment } from '../inference/deployments/fixtures/sentiment-deployment.ts';
-import { AanaError, Endpoint, type EndpointRegistration, type HandleOf, type HostEndpointContext } from '../index.ts';
+import { AanaError, Endpoint, type EndpointRegistration, type HandleOf, type HostEndpointContext } from 'aana-host';
 import { silentLogger } from '../base/core/log/logger.ts';
 import { makeApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
 

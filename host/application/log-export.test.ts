@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { createLogger, type Logger, silentLogger } from '../base/core/log/logger.ts';
-import type { AanaApp } from '../index.ts';
+import type { AanaApp } from 'aana-host';
 import { attributesOf, Collector, type OtlpLog } from '../base/telemetry/fixtures/collector.ts';
 import { until } from '../test/helpers/server.ts';
 import { makeApp, makeFolder, started } from './fixtures/test-app.ts';

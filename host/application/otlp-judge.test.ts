@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { silentLogger } from '../base/core/log/logger.ts';
 import { SentimentDeployment } from '../inference/deployments/fixtures/sentiment-deployment.ts';
-import type { AanaApp } from '../index.ts';
+import type { AanaApp } from 'aana-host';
 import {
   attributesOf,
   type OtlpLogs,

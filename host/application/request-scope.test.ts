@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Router } from '@koa/router';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type AanaApp, Endpoint, type HandleOf, type HostEndpointContext, silentLogger, z } from '../index.ts';
+import { type AanaApp, Endpoint, type HandleOf, type HostEndpointContext, silentLogger, z } from 'aana-host';
 import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
 import { until } from '../test/helpers/server.ts';
 import type { UsageRecord } from '../data/usage/index.ts';

@@ -7,7 +7,7 @@ import Koa, { type Middleware } from 'koa';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { type AanaApp, AanaError } from '../index.ts';
+import { type AanaApp, AanaError } from 'aana-host';
 import { makeApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
 
 const Routers = suite('routers and mounting');

@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { deferred } from '../base/core/deferred.ts';
-import type { AanaApp } from '../index.ts';
+import type { AanaApp } from 'aana-host';
 import { Receiver } from '../data/webhooks/fixtures/receiver.ts';
 import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { AanaApp } from './app.ts';
+import { AanaApp } from 'aana-host';
 import { loadConfig } from '../base/config/index.ts';
 import { silentLogger } from '../base/core/log/logger.ts';
 import { SentimentDeployment } from '../inference/deployments/fixtures/sentiment-deployment.ts';

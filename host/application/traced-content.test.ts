@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { cannotRun } from '../inference/engines/fixtures/real-models.ts';
 import { startAudioApp } from '../apis/openai/fixtures/audio-app.ts';
 import { startOpenAiApp } from '../apis/openai/fixtures/openai-app.ts';
-import { LlamaTextGenerationDeployment } from '../index.ts';
+import { LlamaTextGenerationDeployment } from 'aana-host';
 import { attributesOf, Collector, type OtlpSpan } from '../base/telemetry/fixtures/collector.ts';
 import { until } from '../test/helpers/server.ts';
 import { SAMPLE_TEXT, speechPath } from '../test/helpers/media/media.ts';

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import type { AanaApp } from '../index.ts';
+import type { AanaApp } from 'aana-host';
 import { ReaderDeployment } from './fixtures/reader-deployment.ts';
 import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
 

@@ -16,7 +16,7 @@ import { type OpenAiApp, registerEndless, startOpenAiApp } from '../apis/openai/
 import { makeFolder } from './fixtures/test-app.ts';
 import { realtimePcm } from '../apis/openai/realtime/fixtures/realtime-client.ts';
 import { SocketClient } from '../apis/http/sockets/fixtures/socket-client.ts';
-import { LlamaEmbeddingDeployment, WhisperDeployment } from '../index.ts';
+import { LlamaEmbeddingDeployment, WhisperDeployment } from 'aana-host';
 import { ffmpegPath, speakingVideo, speechPath } from '../test/helpers/media/media.ts';
 import { until } from '../test/helpers/server.ts';
 import { skip } from '../test/skip.ts';

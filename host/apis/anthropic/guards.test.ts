@@ -11,7 +11,7 @@ import * as assert from 'uvu/assert';
 import { cannotRun } from '../../inference/engines/fixtures/real-models.ts';
 import { failureOf as failure } from '../../test/helpers/failure.ts';
 import { skip } from '../../test/skip.ts';
-import type { ConfigInput } from '../../index.ts';
+import type { ConfigInput } from 'aana-host';
 import { type OpenAiApp, registerEndless, startOpenAiApp } from '../openai/fixtures/openai-app.ts';
 
 const Guards = suite('guards of Anthropic’s API');

@@ -4,7 +4,7 @@ import OpenAI, { NotFoundError } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeApp, makeFolder, started } from '../../application/fixtures/test-app.ts';
-import type { AanaApp } from '../../index.ts';
+import type { AanaApp } from 'aana-host';
 import { ABSENT_ROUTES } from './absent-routes.ts';
 import { failureOf } from '../../test/helpers/failure.ts';
 

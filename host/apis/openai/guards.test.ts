@@ -15,7 +15,7 @@ import { cannotRun } from '../../inference/engines/fixtures/real-models.ts';
 import { failureOf as failure } from '../../test/helpers/failure.ts';
 import { until } from '../../test/helpers/server.ts';
 import { skip } from '../../test/skip.ts';
-import { type ConfigInput, LlamaTextGenerationDeployment } from '../../index.ts';
+import { type ConfigInput, LlamaTextGenerationDeployment } from 'aana-host';
 import { refusalOf } from '../http/sockets/fixtures/socket-client.ts';
 import { llamaOptions, type OpenAiApp, registerEndless, startOpenAiApp } from './fixtures/openai-app.ts';
 

@@ -12,7 +12,7 @@ import {
   LlamaRerankDeployment,
   SpeakerDiarizationDeployment,
   WhisperDeployment,
-} from '../../index.ts';
+} from 'aana-host';
 import { ModelStore } from '../../setup/models/index.ts';
 import { type DocumentedRoute, documentedRoutes } from '../http/fixtures/documented-routes.ts';
 import { skip } from '../../test/skip.ts';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun, readWav } from '../../inference/engines/fixtures/real-models.ts';
-import { LlamaEmbeddingDeployment, SpeakerDiarizationDeployment } from '../../index.ts';
+import { LlamaEmbeddingDeployment, SpeakerDiarizationDeployment } from 'aana-host';
 import { speechPath } from '../../test/helpers/media/media.ts';
 import { testModel } from '../../test/helpers/models.ts';
 import { until } from '../../test/helpers/server.ts';

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AanaApp, type AanaError, type ConfigInput, loadConfig, silentLogger } from '../../index.ts';
+import { AanaApp, type AanaError, type ConfigInput, loadConfig, silentLogger } from 'aana-host';
 import { SampleDeployment } from '../../inference/deployments/fixtures/sample-deployment.ts';
 import { makeFolder } from '../fixtures/test-app.ts';
 

@@ -9,7 +9,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Deferred, deferred } from '../../base/core/deferred.ts';
 import { SentimentDeployment } from '../../inference/deployments/fixtures/sentiment-deployment.ts';
-import { type AanaApp, Endpoint, type HostEndpointContext, schemas, z } from '../../index.ts';
+import { type AanaApp, Endpoint, type HostEndpointContext, schemas, z } from 'aana-host';
 import { makeMedia, sine, testFfmpeg } from '../../test/helpers/media/media-files.ts';
 import { skip } from '../../test/skip.ts';
 import { makeApp, makeFolder, postJson, started } from '../fixtures/test-app.ts';

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import type { AanaApp } from '../../index.ts';
+import type { AanaApp } from 'aana-host';
 import {
   attributesOf,
   Collector,

@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../inference/engines/fixtures/real-models.ts';
 import { startOpenAiApp } from '../../apis/openai/fixtures/openai-app.ts';
-import { LlamaTextGenerationDeployment, silentLogger } from '../../index.ts';
+import { LlamaTextGenerationDeployment, silentLogger } from 'aana-host';
 import { buildPlugin } from '../../endpoints/plugins/build/build-plugin.ts';
 import { labelName, sampleName } from '../../base/telemetry/index.ts';
 import { until } from '../../test/helpers/server.ts';

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { AanaError } from '../../index.ts';
+import type { AanaError } from 'aana-host';
 import { linkDependencies } from '../../test/helpers/plugin-project.ts';
 import { writeAppConfig } from './build-config.ts';
 import { makeFolder } from '../fixtures/test-app.ts';

@@ -12,7 +12,7 @@ import {
   type OpenAudioOptions,
   schemas,
   z,
-} from '../../index.ts';
+} from 'aana-host';
 import { makeMedia, sine, testFfmpeg } from '../../test/helpers/media/media-files.ts';
 import { skip } from '../../test/skip.ts';
 import { makeApp, makeFolder, postJson, started } from '../fixtures/test-app.ts';

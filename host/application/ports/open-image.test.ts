@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { testImage } from '../../../native/lib/fixtures/test-images.ts';
 import { pngOf } from '../../inference/engines/openai/png.ts';
-import type { AanaApp } from '../../index.ts';
+import type { AanaApp } from 'aana-host';
 import { failure } from '../../test/helpers/failure.ts';
 import { testFfmpeg } from '../../test/helpers/media/media-files.ts';
 import { skip } from '../../test/skip.ts';

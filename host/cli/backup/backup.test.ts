@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { AanaApp } from '../../application/app.ts';
+import { AanaApp } from 'aana-host';
 import { type Config, loadConfig } from '../../base/config/index.ts';
 import { delay } from '../../base/core/abort.ts';
 import { AanaError } from '../../base/core/errors.ts';

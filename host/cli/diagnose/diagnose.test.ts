@@ -9,7 +9,7 @@ import * as tar from 'tar';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { AanaApp } from '../../application/app.ts';
+import { AanaApp } from 'aana-host';
 import { loadConfig, redactorOf } from '../../base/config/index.ts';
 import { createLogger } from '../../base/core/log/logger.ts';
 import { packageRoot } from '../../base/core/package-root.ts';

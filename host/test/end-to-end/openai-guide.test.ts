@@ -10,7 +10,7 @@ import * as assert from 'uvu/assert';
 import { packageRoot } from '../../base/core/package-root.ts';
 import { cannotRun } from '../../inference/engines/fixtures/real-models.ts';
 import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../../apis/openai/fixtures/openai-app.ts';
-import { LlamaEmbeddingDeployment } from '../../index.ts';
+import { LlamaEmbeddingDeployment } from 'aana-host';
 import { type Block, blocksOf } from '../helpers/guide.ts';
 import { nodeClients, OPENAI_FOR_NODE } from '../helpers/client-packages.ts';
 import { npmPackages, pythonPackages } from '../helpers/installed-packages.ts';

@@ -1,4 +1,5 @@
-import { AanaError } from '../../base/core/errors.ts';
+import type { AanaError } from '../../base/core/errors.ts';
+import { isAanaError } from './error-of.ts';
 
 /** Returns the `AanaError` with which the promise rejects. Throws if it resolves or rejects with another error. */
 export async function failure(promise: Promise<unknown>): Promise<AanaError> {
@@ -6,7 +7,7 @@ export async function failure(promise: Promise<unknown>): Promise<AanaError> {
     () => undefined,
     (thrown: unknown) => thrown,
   );
-  if (error instanceof AanaError) return error;
+  if (isAanaError(error)) return error;
   throw error ?? new Error('it did not reject');
 }
 

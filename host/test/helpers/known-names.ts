@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { AanaApp } from '../../application/app.ts';
+import { AanaApp } from 'aana-host';
 import { checkOptions } from '../../application/app-options.ts';
 import { Registration } from '../../application/endpoint/endpoint-registration.ts';
 import { packageRoot } from '../../base/core/package-root.ts';

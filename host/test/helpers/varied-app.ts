@@ -3,9 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
-import { AanaApp } from '../../application/app.ts';
+import { AanaApp, AanaError } from 'aana-host';
 import { loadConfig, type LoadOptions } from '../../base/config/index.ts';
-import { AanaError } from '../../base/core/errors.ts';
 import { createLogger } from '../../base/core/log/logger.ts';
 import { answerBy, asText, textAnswer, VideoInput } from '../../base/schemas/index.ts';
 

@@ -7,8 +7,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { RateLimitHandler } from '../../../data/access/index.ts';
-import type { AanaApp } from '../../../application/app.ts';
+import { type AanaApp, RateLimitHandler } from 'aana-host';
 import { type Answer, ask, assertRefused, guardedApp, Input } from '../fixtures/guarded-app.ts';
 
 const Limited = suite('requests that come too often');

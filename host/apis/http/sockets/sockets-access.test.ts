@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeApp, makeFolder, started } from '../../../application/fixtures/test-app.ts';
-import type { AanaApp } from '../../../index.ts';
+import type { AanaApp } from 'aana-host';
 import { skip } from '../../../test/skip.ts';
 import { CertificateFolder, hasOpenssl } from '../fixtures/certificates.ts';
 import { ParrotDeployment } from './fixtures/parrot-deployment.ts';

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { makeApp, makeFolder, started } from '../../../application/fixtures/test-app.ts';
-import type { AanaApp, ConfigInput } from '../../../index.ts';
+import type { AanaApp, ConfigInput } from 'aana-host';
 import { ParrotDeployment } from './fixtures/parrot-deployment.ts';
 import { refusalOf, SocketClient } from './fixtures/socket-client.ts';
 

@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../../base/core/abort.ts';
 import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
-import { WhisperDeployment } from '../../../index.ts';
+import { WhisperDeployment } from 'aana-host';
 import { ffmpegPath, longSpeech } from '../../../test/helpers/media/media.ts';
 import { skip } from '../../../test/skip.ts';
 import { pathsBelow } from '../../http/fixtures/test-server.ts';

@@ -8,7 +8,7 @@ import { toFile } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
-import { SpeakerDiarizationDeployment } from '../../../index.ts';
+import { SpeakerDiarizationDeployment } from 'aana-host';
 import { conversation, type Voice, voiceSamples } from '../../../test/helpers/media/conversations.ts';
 import { makeMedia } from '../../../test/helpers/media/media-files.ts';
 import { ffmpegPath, silentVideo } from '../../../test/helpers/media/media.ts';

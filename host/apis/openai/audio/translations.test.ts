@@ -8,7 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
-import { WhisperDeployment } from '../../../index.ts';
+import { WhisperDeployment } from 'aana-host';
 import { ModelStore } from '../../../setup/models/index.ts';
 import { conversation, voiceSamples } from '../../../test/helpers/media/conversations.ts';
 import { makeMedia } from '../../../test/helpers/media/media-files.ts';

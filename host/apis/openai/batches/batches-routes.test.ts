@@ -12,7 +12,7 @@ import { Storage } from '../../../data/storage/index.ts';
 import { failureOf } from '../../../test/helpers/failure.ts';
 import { until } from '../../../test/helpers/server.ts';
 import { skip } from '../../../test/skip.ts';
-import { LlamaEmbeddingDeployment } from '../../../index.ts';
+import { LlamaEmbeddingDeployment } from 'aana-host';
 import { ASK, CHAT, jsonl, lineOf, WRONG_INPUTS } from '../fixtures/batch-inputs.ts';
 import { type OpenAiApp, registerEndless, startOpenAiApp } from '../fixtures/openai-app.ts';
 

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeApp, makeFolder, started } from '../../../application/fixtures/test-app.ts';
 import { failureOf } from '../../../test/helpers/failure.ts';
-import type { AanaApp } from '../../../index.ts';
+import type { AanaApp } from 'aana-host';
 
 const Files = suite('files with the official client');
 let folder: string;

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ProjectorKind } from '../../../../native/lib/fixtures/tiny-projector.ts';
 import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
-import { OpenAITextGenerationDeployment } from '../../../index.ts';
+import { OpenAITextGenerationDeployment } from 'aana-host';
 import { type LlamaServer, noLlamaServer, startLlamaServer } from '../../../test/helpers/llama-server.ts';
 import { skip } from '../../../test/skip.ts';
 import { dataUrl, imageUrl, testPng, writeSeeing } from '../fixtures/images.ts';

@@ -4,7 +4,7 @@ import { rmSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeApp, makeFolder, started } from '../../../application/fixtures/test-app.ts';
-import type { AanaApp, ConfigInput } from '../../../index.ts';
+import type { AanaApp, ConfigInput } from 'aana-host';
 import { ParrotDeployment } from '../../http/sockets/fixtures/parrot-deployment.ts';
 import { SocketClient } from '../../http/sockets/fixtures/socket-client.ts';
 

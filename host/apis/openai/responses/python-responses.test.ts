@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
 import { THINKING_TEMPLATE } from '../../../inference/engines/fixtures/thinking-template.ts';
-import { WhisperDeployment } from '../../../index.ts';
+import { WhisperDeployment } from 'aana-host';
 import { ModelStore } from '../../../setup/models/index.ts';
 import { ffmpegPath, speechPath } from '../../../test/helpers/media/media.ts';
 import { testModel } from '../../../test/helpers/models.ts';

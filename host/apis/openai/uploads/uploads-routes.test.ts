@@ -5,7 +5,7 @@ import OpenAI, { APIError, toFile } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeApp, makeFolder, started } from '../../../application/fixtures/test-app.ts';
-import type { AanaApp } from '../../../index.ts';
+import type { AanaApp } from 'aana-host';
 import { failureOf } from '../../../test/helpers/failure.ts';
 
 const Parts = suite('uploads with the official client');

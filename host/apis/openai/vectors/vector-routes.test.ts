@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTinyBert } from '../../../../native/lib/fixtures/tiny-embedding.ts';
 import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
-import { LlamaEmbeddingDeployment, LlamaRerankDeployment } from '../../../index.ts';
+import { LlamaEmbeddingDeployment, LlamaRerankDeployment } from 'aana-host';
 import { testModel } from '../../../test/helpers/models.ts';
 import { skip } from '../../../test/skip.ts';
 import { type OpenAiApp, startOpenAiApp } from '../fixtures/openai-app.ts';

@@ -12,7 +12,7 @@ import * as z from 'zod';
 import { makeApp, makeFolder, started } from '../../../../application/fixtures/test-app.ts';
 import { packageRoot } from '../../../../base/core/package-root.ts';
 import { SentimentDeployment } from '../../../../inference/deployments/fixtures/sentiment-deployment.ts';
-import type { AanaApp } from '../../../../index.ts';
+import type { AanaApp } from 'aana-host';
 import { asText, textAnswer, VideoInput } from '../../../../base/schemas/index.ts';
 import { failureOf } from '../../../../test/helpers/failure.ts';
 import { blocksOf } from '../../../../test/helpers/guide.ts';

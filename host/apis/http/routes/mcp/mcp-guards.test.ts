@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { makeFolder } from '../../../../application/fixtures/test-app.ts';
-import type { AanaApp } from '../../../../index.ts';
+import type { AanaApp } from 'aana-host';
 import { failureOf } from '../../../../test/helpers/failure.ts';
 import { ask, guardedApp, Input } from '../../fixtures/guarded-app.ts';
 import { rawPost } from '../../fixtures/test-server.ts';

@@ -5,10 +5,9 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { AanaApp } from '../../../../application/app.ts';
+import { AanaApp, AanaError } from 'aana-host';
 import { loadConfig } from '../../../../base/config/index.ts';
 import { deferred } from '../../../../base/core/deferred.ts';
-import { AanaError } from '../../../../base/core/errors.ts';
 import { silentLogger } from '../../../../base/core/log/logger.ts';
 
 const Input = z.strictObject({

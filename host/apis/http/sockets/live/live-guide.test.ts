@@ -11,7 +11,7 @@ import * as assert from 'uvu/assert';
 import { makeApp, makeFolder, started } from '../../../../application/fixtures/test-app.ts';
 import { packageRoot } from '../../../../base/core/package-root.ts';
 import { cannotRun } from '../../../../inference/engines/fixtures/real-models.ts';
-import { type AanaApp, WhisperDeployment } from '../../../../index.ts';
+import { type AanaApp, WhisperDeployment } from 'aana-host';
 import { findChromium, startBrowser } from '../../../../test/helpers/browser.ts';
 import { blocksOf } from '../../../../test/helpers/guide.ts';
 import { pythonPackages } from '../../../../test/helpers/installed-packages.ts';

@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeApp, makeFolder, started } from '../../../../application/fixtures/test-app.ts';
 import { cannotRun, readWav } from '../../../../inference/engines/fixtures/real-models.ts';
-import { type AanaApp, WhisperDeployment } from '../../../../index.ts';
+import { type AanaApp, WhisperDeployment } from 'aana-host';
 import { SAMPLE_TEXT, speechPath } from '../../../../test/helpers/media/media.ts';
 import { wordErrors } from '../../../../test/helpers/media/word-errors.ts';
 import { skip } from '../../../../test/skip.ts';

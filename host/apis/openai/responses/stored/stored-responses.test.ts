@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { cannotRun } from '../../../../inference/engines/fixtures/real-models.ts';
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../../../../data/storage/fixtures/databases.ts';
 import { skip } from '../../../../test/skip.ts';
-import type { ConfigInput } from '../../../../index.ts';
+import type { ConfigInput } from 'aana-host';
 import { type OpenAiApp, startOpenAiApp } from '../../fixtures/openai-app.ts';
 
 const TALE = { model: 'tiny', input: 'Once upon a time', max_output_tokens: 3, temperature: 0 } as const;
