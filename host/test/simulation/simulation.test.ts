@@ -5,7 +5,7 @@ import { runSchedule } from './run-schedule.ts';
 
 const Simulation = suite('the simulation of deployments');
 
-const SCHEDULES = 2000;
+const SCHEDULES = 800;
 
 Simulation(`finds no lost call, no oversubscribed device and no stuck state in ${SCHEDULES} schedules`, async () => {
   const bad: string[] = [];
