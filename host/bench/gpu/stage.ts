@@ -26,6 +26,8 @@ import { endOfMetadata } from './gguf-writer.ts';
 import { archivesText, splitFile } from './parts.ts';
 
 const MIB = 2 ** 20;
+/** Packages that `measure.js` and its replicas import. */
+const IMPORTED = ['fastest-levenshtein', 're2js', 'zod'];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -92,12 +94,13 @@ function nodeArchive(): string {
   return pack('node.tar.gz', join(work, 'node'), ['node']);
 }
 
-/** Packs the compiled package, its addon, and the only package that deployments depend on. */
+/** Packs the compiled package, its addon and {@link IMPORTED}. */
 function packageArchive(addon: string): string {
   const folder = join(work, 'package');
   mkdirSync(join(folder, 'node_modules'), { recursive: true });
   for (const name of ['package.json', 'dist']) cpSync(join(packageRoot, name), join(folder, name), { recursive: true });
-  cpSync(join(packageRoot, 'node_modules', 'zod'), join(folder, 'node_modules', 'zod'), { recursive: true });
+  for (const name of IMPORTED)
+    cpSync(join(packageRoot, 'node_modules', name), join(folder, 'node_modules', name), { recursive: true });
   cpSync(join(addon, '..'), join(folder, 'build', 'Release'), { recursive: true });
   const manifest = manifestPath(nativeAddonPath(folder));
   writeFileSync(
