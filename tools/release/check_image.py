@@ -290,6 +290,9 @@ def main() -> None:
     options = parser.parse_args()
     if os.geteuid() != 0:
         sys.exit('mmdebstrap, chroot and mount need root')
+    missing = [name for name in ('git', 'mmdebstrap', 'setpriv') if shutil.which(name) is None]
+    if missing:
+        sys.exit(f'install {", ".join(missing)}: apt-get install git mmdebstrap util-linux')
     work = Path(options.made or tempfile.mkdtemp(prefix='aana-image-'))
     try:
         check(build(work, options.copy), work, options.cache)
