@@ -16,6 +16,8 @@ foreach(library aana_core aana_speech)
   target_compile_options(${library} PRIVATE ${AANA_WARNINGS})
   target_link_libraries(${library} PUBLIC aana_sampling aana_compute llama-common llama whisper ggml Threads::Threads ${CMAKE_DL_LIBS})
 endforeach()
+# Loops over logits are in aana_sampling, those over samples and logits of speech in aana_speech.
+target_compile_options(aana_core PRIVATE ${AANA_FAST_COMPILATION})
 
 # Sampling and grammars, whose loops are over all tokens of a vocabulary. They include no header of llama.cpp.
 file(GLOB_RECURSE AANA_SAMPLING_SOURCES CONFIGURE_DEPENDS native/src/core/llama/sampling/*.cc native/src/core/llama/grammar/*.cc
