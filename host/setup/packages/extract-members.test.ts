@@ -76,6 +76,20 @@ for (const kind of ['zip', 'tgz'] as const) {
   });
 }
 
+Extract('zip: inflates members, and refuses one of another length than the archive says', async ({ zip, out }) => {
+  await writeFile(zip, makeZip({ 'package/bin/tool': LONG }, 0));
+  const [tool = ''] = await extractMembers(zip, ['package/bin/tool'], out);
+  assert.equal(await readFile(tool), LONG);
+  for (const surplus of [1, -1]) {
+    await writeFile(zip, makeZip({ 'package/bin/other': LONG }, surplus));
+    assert.match(await nameOfError(extractMembers(zip, /./, out)), /^ArchiveError: .*300000 bytes, and should have/);
+  }
+  assert.equal(await filesBelow(out), ['tool']);
+  const damaged = makeZip({ 'package/bin/other': LONG }, 0);
+  await writeFile(zip, damaged.fill(0xff, 100, 200));
+  assert.match(await nameOfError(extractMembers(zip, /./, out)), /^ArchiveError/);
+});
+
 Extract('tgz: keeps programs executable', async ({ tgz, out }) => {
   const [tool = ''] = await extractMembers(tgz, ['package/bin/tool'], out);
   assert.is((await stat(tool)).mode & 0o111, 0o111);

@@ -3,6 +3,7 @@ import { chmod, mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { createInflateRaw } from 'node:zlib';
 import * as tar from 'tar';
 import yauzl from 'yauzl';
 import { AanaError, fail } from '../../base/core/errors.ts';
@@ -14,8 +15,8 @@ export interface ExtractOptions {
   readonly onProgress?: ((bytes: number) => void) | undefined;
 }
 
-/** Called with each regular file of the archive. Must consume or destroy `content`. */
-type OnEntry = (name: string, executable: boolean, content: () => Promise<Readable>) => Promise<void>;
+/** Called with each regular file of the archive. Must consume or destroy `content`, which should have `size` bytes. */
+type OnEntry = (name: string, executable: boolean, content: () => Promise<Readable>, size: number) => Promise<void>;
 
 /**
  * Extracts members of a zip (wheel) or a gzipped tar to `destDir` and returns their paths, in the order of `members`,
@@ -31,7 +32,7 @@ export async function extractMembers(
   const wanted = members instanceof RegExp ? undefined : new Set(members);
   const pathByName = new Map<string, string>();
   let bytes = 0;
-  const onEntry: OnEntry = async (name, executable, content) => {
+  const onEntry: OnEntry = async (name, executable, content, size) => {
     if (
       members instanceof RegExp
         ? !new RegExp(members.source, members.flags.replace(/[gy]/g, '')).test(name)
@@ -43,11 +44,14 @@ export async function extractMembers(
     const partial = `${target}.${randomSuffix()}.partial`;
     try {
       const counted = await content();
+      let own = 0;
       counted.on('data', (chunk: Buffer) => {
+        own += chunk.length;
         bytes += chunk.length;
         options.onProgress?.(bytes);
       });
       await pipeline(counted, createWriteStream(partial), { signal: options.signal });
+      if (own !== size) throw new Error(`${name} has ${own} bytes, and should have ${size}`);
       if (executable) await chmod(partial, 0o755);
       await rename(partial, target);
     } catch (error) {
@@ -105,12 +109,9 @@ async function eachZipEntry(
       zip.on('end', resolve);
       zip.on('entry', (entry: yauzl.Entry) => {
         const mode = entry.externalFileAttributes >>> 16;
-        const content = (): Promise<Readable> =>
-          new Promise((opened, failed) =>
-            zip.openReadStream(entry, (error, stream) => (error ? failed(error) : opened(stream))),
-          );
         const handle = async (): Promise<void> => {
-          if (!entry.fileName.endsWith('/')) await onEntry(entry.fileName, (mode & 0o111) !== 0, content);
+          if (!entry.fileName.endsWith('/'))
+            await onEntry(entry.fileName, (mode & 0o111) !== 0, () => contentOf(zip, entry), entry.uncompressedSize);
           signal?.throwIfAborted();
           if (isDone()) resolve();
           else zip.readEntry();
@@ -122,6 +123,20 @@ async function eachZipEntry(
   } finally {
     zip.close();
   }
+}
+
+/** Opens the content of an entry, whose length the caller compares. */
+async function contentOf(zip: yauzl.ZipFile, entry: yauzl.Entry): Promise<Readable> {
+  const isDeflated = entry.compressionMethod === 8;
+  const asItIs = { decompress: isDeflated ? false : null, decrypt: null, start: null, end: null };
+  const packed = await new Promise<Readable>((opened, failed) =>
+    zip.openReadStream(entry, asItIs, (error, stream) => (error ? failed(error) : opened(stream))),
+  );
+  if (!isDeflated) return packed;
+  // yauzl inflates in pieces of 16 KiB, with which unpacking a model takes a quarter more CPU time.
+  const inflate = createInflateRaw({ chunkSize: 256 * 1024 });
+  packed.on('error', (error) => inflate.destroy(error)).pipe(inflate);
+  return inflate.once('close', () => packed.destroy());
 }
 
 async function eachTarEntry(file: string, onEntry: OnEntry, signal: AbortSignal | undefined): Promise<void> {
@@ -143,7 +158,7 @@ async function eachTarEntry(file: string, onEntry: OnEntry, signal: AbortSignal 
       };
       const handle = async (): Promise<void> => {
         try {
-          await onEntry(entry.path, ((entry.mode ?? 0) & 0o111) !== 0, content);
+          await onEntry(entry.path, ((entry.mode ?? 0) & 0o111) !== 0, content, entry.size ?? 0);
           if (!read) entry.resume();
         } catch (error) {
           failure ??= { error };
