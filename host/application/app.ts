@@ -148,7 +148,7 @@ export class AanaApp implements AsyncDisposable {
       telemetry: telemetry.port,
       signal: this.#lifecycle.signal,
     });
-    telemetry.observe(this.#services.deployments);
+    telemetry.observe(this.#services.deployments, this.#services.pluginSet);
     const { traces, load, metricsText } = telemetry;
     const changes = new ConfigurationChanges({
       config,

@@ -40,7 +40,7 @@ import { httpPort, networkSettings, webhookPorts } from './ports/outgoing-ports.
 import { appUsage } from './ports/app-usage.ts';
 import { userPorts } from './ports/user-ports.ts';
 import { ModelPulls, ModelStore } from '../setup/models/index.ts';
-import { buildNative, buildSqlite, isSqliteBuilt } from '../setup/native-build/index.ts';
+import { buildNative, buildSandbox, buildSqlite, isSqliteBuilt, type Sandbox } from '../setup/native-build/index.ts';
 import type { Network } from '../io/outgoing/index.ts';
 import type { ReportProgress } from '../setup/packages/index.ts';
 import { type MigrationSource, Storage } from '../data/storage/index.ts';
@@ -103,6 +103,8 @@ export class Services {
   /** Folder of artifacts: decoded audio and uploads. */
   readonly artifactsDir: string;
   /** Returns the file of Redoc's bundle. Fetches it if necessary. */
+  /** Builds the program that runs plugins, once. */
+  readonly buildSandbox: () => Promise<Sandbox>;
   readonly redocBundle: () => Promise<string>;
   readonly #options: ServicesOptions;
   readonly #network: Network;
@@ -176,11 +178,21 @@ export class Services {
           retentionMs: config.api_service.expired_key_retention_s * 1000,
         })
       : undefined;
+    this.buildSandbox = remembered(
+      () =>
+        buildSandbox({
+          ...{ cacheDir: config.cache_dir, log: inArea(log, 'plugins'), signal, env: childEnvironment(config) },
+        }),
+      RETRY_AFTER_MS,
+    );
     this.#plugins = new PluginHost({
       cacheDir: config.cache_dir,
+      sandbox: this.buildSandbox,
       log: inArea(log, 'plugins'),
       limits: limitsFrom(config.plugin_limits),
       grants: config.plugin_grants,
+      confinement: config.plugin_confinement,
+      isFast: config.watch, // it compiles at each change
       ports: {
         deployments: this.deployments,
         openMediaScope: () => this.#requireMedia().openScope(),

@@ -22,7 +22,8 @@ const ENTRIES = [
   'host/setup/models/convert/requantize-child',
   'host/base/modules/typescript-hooks',
   'host/endpoints/plugins/build/main',
-  'host/endpoints/plugins/guest/main',
+  'host/endpoints/plugins/extism/process/main',
+  'host/endpoints/plugins/extism/process/thread',
   'host/inference/replicas/child/main',
 ];
 
@@ -40,7 +41,7 @@ const MODULES = [
 
 /** Packages with native parts, with files that are read, or that are large. */
 const EXTERNAL =
-  /^(node:|@bytecodealliance\/preview2-shim|@swc\/|cmake-js|extism|ffmpeg-static|node-addon-api|pg-native|preact|sqlite3|swagger-ui-dist|typescript|unpdf|uplot)/;
+  /^(node:|@swc\/|cmake-js|ffmpeg-static|node-addon-api|pg-native|preact|sqlite3|swagger-ui-dist|typescript|unpdf|uplot)/;
 
 /** The script of the page for chats, one file with all that it imports. */
 const CHAT_PAGE = 'host/apis/http/pages/chat/main';
@@ -75,20 +76,6 @@ function addresses(root) {
   };
 }
 
-/** Copies the WebAssembly that a package reads beside its module. */
-const webAssembly = {
-  name: 'webassembly',
-  transform: {
-    filter: { code: /new URL\('\.\/[\w.-]+\.wasm', import\.meta\.url\)/ },
-    handler(code, id) {
-      return code.replaceAll(/new URL\('\.\/([\w.-]+\.wasm)', import\.meta\.url\)/g, (_, name) => {
-        const source = readFileSync(join(dirname(id), name));
-        return `new URL(import.meta.ROLLUP_FILE_URL_${this.emitFile({ type: 'asset', name, source })})`;
-      });
-    },
-  },
-};
-
 /** Returns the source of a module. */
 const sourceOf = (root, name) => [`${name}.ts`, `${name}.tsx`].map((file) => join(root, file)).find(existsSync);
 
@@ -122,7 +109,7 @@ export async function bundle(root) {
     external: EXTERNAL,
     logLevel: 'silent',
     transform: { target: TARGET },
-    plugins: [addresses(root), webAssembly],
+    plugins: [addresses(root)],
   });
   const { output: ofPrograms } = await programs.write({ ...output, chunkFileNames: 'shared/[name]-[hash].js' });
   await programs.close();

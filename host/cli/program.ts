@@ -81,7 +81,7 @@ const GROUPS: readonly Group[] = [
   {
     load: async () => (await import('./groups/tools.ts')).addToolCommands,
     commands: {
-      'build-native': 'build the native addon and SQLite',
+      'build-native': 'build the native addon, SQLite and the sandbox of plugins',
       demo: 'start a server, make a short video, and transcribe and summarize it',
       client: 'generate a client for a server: one TypeScript file without dependencies',
       version: 'print the version of this package',

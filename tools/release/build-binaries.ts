@@ -1,28 +1,26 @@
 import { dirname, join } from 'node:path';
 import { silentLogger } from '../../host/base/core/log/logger.ts';
 import {
+  type Binaries,
   buildNative,
+  buildSandbox,
   buildSqlite,
   checkRuns,
   compileAddon,
+  compileSandbox,
   compileSqlite,
   defaultJobs,
   platformName,
 } from '../../host/setup/native-build/index.ts';
 import { CROSS_PLATFORMS } from './cross-platforms.ts';
 
-/** The folders that a prebuilt package contains. */
-export interface Binaries {
-  readonly addonFolder: string;
-  readonly sqliteFolder: string;
-}
-
-/** Builds the addon and SQLite for a platform, in the new folder `work` if it is not that of this machine. */
+/** Builds what a prebuilt package for a platform contains, in the new folder `work` if it is not that of this machine. */
 export async function buildBinaries(platform: string, work: string, cacheDir: string): Promise<Binaries> {
   if (platform !== platformName) return crossCompile(platform, work, cacheDir);
   const { addon } = await buildNative({ cacheDir, log: silentLogger, mode: 'prebuilt', cuda: 'off' });
   const sqlite = await buildSqlite({ cacheDir, log: silentLogger });
-  return { addonFolder: dirname(addon), sqliteFolder: dirname(dirname(sqlite)) };
+  const { program } = await buildSandbox({ cacheDir, log: silentLogger });
+  return { addonFolder: dirname(addon), sqliteFolder: dirname(dirname(sqlite)), sandboxFolder: dirname(program) };
 }
 
 async function crossCompile(platform: string, work: string, cacheDir: string): Promise<Binaries> {
@@ -43,5 +41,9 @@ async function crossCompile(platform: string, work: string, cacheDir: string): P
     out: join(work, 'cmake'),
     jobs: defaultJobs(),
   });
-  return { addonFolder, sqliteFolder: await compileSqlite({ ...options, work: join(work, 'sqlite') }) };
+  return {
+    addonFolder,
+    sqliteFolder: await compileSqlite({ ...options, work: join(work, 'sqlite') }),
+    sandboxFolder: await compileSandbox({ ...options, work: join(work, 'sandbox') }),
+  };
 }

@@ -3,11 +3,8 @@ import { join } from 'node:path';
 import { packageRoot } from '../../host/base/core/package-root.ts';
 import { BUILD_TOOLS, type ToolPackage } from '../../host/endpoints/plugins/build/build-tools.ts';
 
-/**
- * Dependencies of a checkout that a release does not install: the tools that build plugins are fetched when they are
- * needed, and the bundle contains what it uses of jco.
- */
-export const NOT_INSTALLED: ReadonlySet<string> = new Set([...BUILD_TOOLS, '@bytecodealliance/jco-transpile']);
+/** Dependencies of a checkout that a release does not install, because they are fetched when a plugin is built. */
+export const NOT_INSTALLED: ReadonlySet<string> = new Set(BUILD_TOOLS);
 
 interface LockEntry extends Omit<ToolPackage, 'name'> {
   readonly dependencies?: Readonly<Record<string, string>>;

@@ -24,14 +24,14 @@ const TIME_OF_FILES = new Date('1985-10-26T08:15:00Z');
 export interface Release {
   /** Tarball of `aana-host`, which names the prebuilt packages as optional dependencies. */
   readonly main: string;
-  /** Tarballs of the compiled addon and SQLite, one for each platform. */
+  /** Tarballs with what is compiled, one for each platform. */
   readonly prebuilt: readonly string[];
   /** Bill of materials: CycloneDX in JSON. */
   readonly sbom: string;
 }
 
 /**
- * Packs a release into `folder`: the package, the compiled addon for each platform, and a bill of materials. Default:
+ * Packs a release into `folder`: the package, what is compiled for each platform, and a bill of materials. Default:
  * the platform of this machine; others are cross-compiled. The checkout's `package.json` does not name the prebuilt
  * packages, because a lock file cannot have a package that is published later. It depends on the bundler and the other
  * tools, because a start of a checkout needs them.
@@ -49,8 +49,8 @@ export async function packRelease(
     const digests: Record<string, string> = {};
     for (const platform of platforms) {
       const name = prebuiltPackage(platform);
-      const { addonFolder, sqliteFolder } = await buildBinaries(platform, join(work, platform), cacheDir);
-      digests[name] = await writePrebuiltPackage(join(work, name), platform, addonFolder, sqliteFolder);
+      const binaries = await buildBinaries(platform, join(work, platform), cacheDir);
+      digests[name] = await writePrebuiltPackage(join(work, name), platform, binaries);
       prebuilt.push((await pack(join(work, name), into)).path);
     }
 

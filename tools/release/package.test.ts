@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -52,6 +52,8 @@ Package('has the files for run time and no tests', async () => {
     'native/cmake',
     'native/src/core',
     'native/src/launcher',
+    'native/src/sandbox',
+    'native/sandbox',
     'plugins/video-transcribe/src/index.ts',
     'docs/plugins.md',
     'host/apis/openapi/client-generator/runtime/api.ts',
@@ -79,9 +81,8 @@ Package('has neither the tools that build plugins nor packages of which the chec
     overrides: object;
   };
   for (const name of [...NOT_INSTALLED, ...Object.keys(manifest.overrides)]) assert.is(versions[name], undefined, name);
-  const jco = '@bytecodealliance/jco-transpile';
   const licences = await readFile(installed('bundle/LICENSES.txt'), 'utf8');
-  assert.ok(licences.includes(`${jco} ${manifest.dependencies[jco]} `), 'the bundle has another version');
+  assert.ok(licences.includes(`koa ${manifest.dependencies['koa']} `), 'the bundle has another version');
 });
 
 Package('has a bill of materials with every package of an installation and the sources of the addon', async () => {
@@ -104,9 +105,14 @@ Package('has a bill of materials with every package of an installation and the s
     .map(([path, { name, version }]) => `${name ?? path.replace(/^.*node_modules\//, '')}@${version}`)
     .filter((one) => !named.has(one));
   assert.equal(missing, []);
-  for (const name of ['llama.cpp', 'whisper.cpp', 'SQLite'])
+  for (const [name, registry] of [
+    ['llama.cpp', 'npm'],
+    ['whisper.cpp', 'npm'],
+    ['SQLite', 'npm'],
+    ['Wasmtime', 'pypi'],
+  ] as const)
     assert.ok(
-      bom.components.some((one) => one.name === name && one.purl.startsWith('pkg:npm/')),
+      bom.components.some((one) => one.name === name && one.purl.startsWith(`pkg:${registry}/`)),
       name,
     );
   assert.ok(bom.dependencies.some(({ dependsOn }) => dependsOn?.some((ref) => ref.startsWith('native|llama.cpp'))));
@@ -166,13 +172,15 @@ Package('says that the C library of the machine is older than that of the prebui
   }
 });
 
-Package('needs no compiler for the addon and SQLite on a platform with a prebuilt package', async () => {
+Package('needs no compiler on a platform with a prebuilt package', async () => {
   const { stdout, stderr } = await buildWithoutTools();
   assert.match(stderr, 'copied from the prebuilt package');
-  const [addon = '', sqlite = ''] = stdout.trim().split('\n');
+  const [addon = '', sqlite = '', sandbox = ''] = stdout.trim().split('\n');
   assert.is(addon, installed('build/Release/aana_native.node'));
   const load = `const { devices } = require(process.argv[1]); require(process.argv[2]); console.log(typeof devices)`;
   assert.match((await run(process.execPath, '-e', load, addon, sqlite)).stdout, 'function');
+  assert.match((await run(sandbox, 'confinement')).stdout, 'seccomp');
+  assert.ok(existsSync(join(dirname(sandbox), 'LICENSE-wasmtime')));
   assert.not.ok(existsSync(join(folder, 'empty-cache/native')), 'no sources were fetched');
 });
 

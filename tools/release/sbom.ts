@@ -6,6 +6,7 @@ import { packageRoot } from '../../host/base/core/package-root.ts';
 import {
   LLAMA_VERSION,
   SQLITE_SOURCE,
+  WASMTIME_VERSION,
   WHISPER_PACKAGE_VERSION,
   WHISPER_VERSION,
 } from '../../host/setup/native-build/pins.ts';
@@ -19,7 +20,8 @@ interface Component {
   readonly name: string;
   readonly version: string;
   readonly description: string;
-  readonly licenses: readonly [{ readonly license: { readonly id: string } }];
+  /** An SPDX expression. */
+  readonly licenses: readonly [{ readonly expression: string }];
   readonly purl: string;
 }
 
@@ -35,11 +37,11 @@ const component = (name: string, version: string, purl: string, license: string,
   name,
   version,
   description,
-  licenses: [{ license: { id: license } }],
+  licenses: [{ expression: license }],
   purl,
 });
 
-/** What is compiled or copied into the addon, which npm does not know. */
+/** What is compiled or copied into the addon and the other binaries, which npm does not know. */
 const NATIVE: readonly Component[] = [
   component(
     'llama.cpp',
@@ -61,6 +63,13 @@ const NATIVE: readonly Component[] = [
     `pkg:npm/sqlite3@${SQLITE_SOURCE.version}`,
     'blessing',
     'SQLite with its binding, as the npm package sqlite3 of this version has them',
+  ),
+  component(
+    'Wasmtime',
+    WASMTIME_VERSION,
+    `pkg:pypi/wasmtime@${WASMTIME_VERSION}`,
+    'Apache-2.0 WITH LLVM-exception',
+    'the library that runs plugins, as the wheels wasmtime of this version have it',
   ),
 ];
 

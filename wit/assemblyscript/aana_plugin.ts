@@ -249,7 +249,7 @@ export function responseBody(): Uint8Array {
 
 // --- Helpers (capability "remote") ---
 
-/** Starts the exported function `helper_<name>` in another thread. Its input is JSON. */
+/** Starts the exported function `helper_<name>` in another instance. Its input is JSON. */
 export function startHelper(name: string, json: string): Handle {
   return remote_start(put(name), put(json));
 }

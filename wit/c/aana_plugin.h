@@ -2,8 +2,8 @@
  * The world `plugin` of wit/world.wit for C guests: its types as the canonical ABI lays them out in wasm32 memory, the
  * host's functions, and the names of what a plugin exports. Strings are UTF-8 with a length and no terminating zero.
  *
- * Values from the host are allocated with `cabi_realloc` and belong to the plugin. Every run begins with the memory
- * that the plugin had after `describe`, so a run needs to free only memory that it allocates again and again.
+ * Values from the host are allocated with `cabi_realloc` and belong to the plugin. Every run begins with a
+ * fresh memory, so a run needs to free only memory that it allocates again and again.
  */
 #ifndef AANA_PLUGIN_H
 #define AANA_PLUGIN_H
@@ -746,7 +746,7 @@ void aana_fetch(uint32_t method, const char* url, uint32_t url_length, const aan
                 uint32_t headers_length, uint32_t has_body, const uint8_t* body, uint32_t body_length,
                 aana_response_result* result);
 
-/* Starts `aana_run` with the name `helper:<name>` in another thread. */
+/* Starts `aana_run` with the name `helper:<name>` in another instance. */
 AANA_IMPORT("remote", "[static]task.start")
 void aana_task_start(const char* name, uint32_t name_length, const char* input, uint32_t input_length,
                      aana_handle_result* result);

@@ -1,7 +1,7 @@
 //! The world `plugin` of `wit/world.wit` for Rust guests, without any crate: include it as a module, implement [`Plugin`], and name that
 //! type in [`export_plugin!`]. Build for `wasm32-wasi` (`wasm32-wasip1` in newer compilers) as a `cdylib`.
 //!
-//! Every run begins with the memory that the plugin had after `describe`. A change of a `static` is undone before the next run.
+//! Every run begins with a fresh memory: a change of a `static` is gone in the next run.
 #![allow(dead_code)]
 
 use std::alloc::{alloc, handle_alloc_error, realloc, Layout};
@@ -9,7 +9,7 @@ use std::mem::MaybeUninit;
 
 /// The endpoints of a plugin.
 pub trait Plugin {
-    /// Returns the endpoints. Called once when the plugin is loaded.
+    /// Returns the endpoints. Called once when the plugin is loaded, in a memory of its own.
     fn describe() -> Vec<Endpoint>;
     /// Runs the endpoint `name`. `input` is a JSON object that matches its schema. Returns JSON. A streaming endpoint [`write`]s and returns `null`.
     fn run(name: &str, input: &str) -> Result<String, Error>;
@@ -1043,7 +1043,7 @@ pub fn fetch(method: Method, url: &str, headers: &[(&str, &str)], body: Option<&
     }
 }
 
-// --- helpers in other threads ---
+// --- helpers ---
 
 impl Task {
     /// Starts [`Plugin::run`] with the name `helper:<name>`.
@@ -2112,11 +2112,22 @@ struct RawEndpoint {
     streaming: bool,
 }
 
+extern "C" {
+    fn __wasm_call_ctors();
+}
+
+/// Runs the constructors of libraries. Without a call of them, older linkers make one in each exported function, also in
+/// `cabi_realloc`, where a component must not call the host.
+fn construct() {
+    unsafe { __wasm_call_ctors() };
+}
+
 fn kept<T>(value: T) -> *const u8 {
     Box::into_raw(Box::new(value)) as *const u8
 }
 
 pub fn describe<P: Plugin>() -> *const u8 {
+    construct();
     let all: Vec<RawEndpoint> = P::describe()
         .into_iter()
         .map(|each| RawEndpoint {
@@ -2131,6 +2142,7 @@ pub fn describe<P: Plugin>() -> *const u8 {
 /// # Safety
 /// The host passes two strings that it allocated with `cabi_realloc`.
 pub unsafe fn run<P: Plugin>(name: *mut u8, name_length: usize, input: *mut u8, input_length: usize) -> *const u8 {
+    construct();
     let name = Slice { start: name, length: name_length }.string();
     let input = Slice { start: input, length: input_length }.string();
     kept(match P::run(&name, &input) {

@@ -55,7 +55,10 @@ const PARTS: readonly (readonly [title: string, report: (metrics: Metrics) => un
     'Export of spans, metrics and log lines',
     (metrics) => [spanCounters(metrics), metricPointCounter(metrics), logCounters(metrics)],
   ],
-  ['Replicas, the host process and the machine', (metrics) => observeApplication(metrics, { status: () => ({}) })()],
+  [
+    'Replicas, plugins, the host process and the machine',
+    (metrics) => observeApplication(metrics, { status: () => ({}) }, { list: () => [] })(),
+  ],
 ];
 
 /** Returns all metrics of the host. */

@@ -1,19 +1,25 @@
 import type { InstrumentOptions } from '../../base/core/telemetry.ts';
 import { totalMainBytes } from '../../base/core/machine/total-memory.ts';
 import { freeMainBytes } from '../../inference/devices/index.ts';
+import type { PluginSet, PluginState } from '../../endpoints/plugins/index.ts';
 import type { DeploymentManager } from '../../inference/deployments/index.ts';
 import { droppedLogLines } from '../ports/standard-error-log.ts';
 import type { ReplicaSetStatus } from '../../inference/replicas/index.ts';
 import { LoadHistory, type Metrics, type NumberPoint, observeProcess } from '../../base/telemetry/index.ts';
 
 /**
- * Adds what is measured when the metrics are read: this process, the memory of the machine, and the replicas. Returns a
- * function that ends the measurement.
+ * Adds what is measured when the metrics are read: this process, the memory of the machine, the replicas, and the
+ * processes of plugins. Returns a function that ends the measurement.
  */
-export function observeApplication(metrics: Metrics, deployments: Pick<DeploymentManager, 'status'>): () => void {
+export function observeApplication(
+  metrics: Metrics,
+  deployments: Pick<DeploymentManager, 'status'>,
+  plugins: Pick<PluginSet, 'list'>,
+): () => void {
   observeMemory(metrics);
   observeLog(metrics);
   observeReplicas(metrics, deployments);
+  observePlugins(metrics, plugins);
   return observeProcess(metrics);
 }
 
@@ -52,6 +58,33 @@ function observeMemory(metrics: Metrics): void {
 
 /** A measurement of the replicas of one deployment. Its series exist as long as the deployment. */
 type Measure = (status: ReplicaSetStatus) => readonly NumberPoint[];
+
+function observePlugins(metrics: Metrics, plugins: Pick<PluginSet, 'list'>): void {
+  const attributes = ['aana.plugin'];
+  const of = (value: (state: PluginState) => number | null) => (): NumberPoint[] =>
+    plugins.list().flatMap((state) => {
+      const measured = value(state);
+      return measured === null ? [] : [{ attributes: { 'aana.plugin': state.name }, value: measured }];
+    });
+  const memory = { unit: 'By', description: 'Private memory of the process of a plugin.', attributes };
+  metrics.observe(
+    'gauge',
+    'aana.plugin.memory',
+    memory,
+    of(({ memory_bytes: bytes }) => bytes),
+  );
+  const restarts = {
+    unit: '{restart}',
+    description: 'How often the process of the serving version of a plugin has ended unexpectedly.',
+    attributes,
+  };
+  metrics.observe(
+    'gauge',
+    'aana.plugin.restarts',
+    restarts,
+    of((state) => state.restarts),
+  );
+}
 
 function observeReplicas(metrics: Metrics, deployments: Pick<DeploymentManager, 'status'>): void {
   const observe = (name: string, options: InstrumentOptions, measure: Measure): void =>

@@ -3,6 +3,7 @@ import { inArea } from '../../base/core/log/log-levels.ts';
 import type { LogRing } from '../../base/core/log/log-ring.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import { noTelemetry, type Telemetry, withSpans } from '../../base/core/telemetry.ts';
+import type { PluginSet } from '../../endpoints/plugins/index.ts';
 import type { DeploymentManager } from '../../inference/deployments/index.ts';
 import type { Network } from '../../io/outgoing/index.ts';
 import {
@@ -85,9 +86,9 @@ export class AppTelemetry {
   /** Returns how many attempts to deliver webhooks this host has made; 0 without metrics. */
   readonly deliveryAttempts = (): number => this.#recorded('aana.webhook.attempt.duration');
 
-  /** Measures the state of deployments from now on. */
-  observe(deployments: DeploymentManager): void {
-    this.#stopMeasuring = this.#metrics && observeApplication(this.#metrics, deployments);
+  /** Measures the state of deployments and plugins from now on. */
+  observe(deployments: DeploymentManager, plugins: PluginSet): void {
+    this.#stopMeasuring = this.#metrics && observeApplication(this.#metrics, deployments, plugins);
   }
 
   /** Sends the last spans, metrics and log lines, and ends the connections to collectors. */

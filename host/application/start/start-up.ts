@@ -119,6 +119,7 @@ async function loadPlugins(
   const sources = services.pluginSet.sources();
   if (sources.length === 0) return;
   const { report, done } = begin();
+  void services.buildSandbox(); // beside what is fetched and built before the first plugin
   if (await asksFor(sources, 'media')) await services.openMedia(signal, report); // a failure ends the start
   for (const source of sources) {
     signal.throwIfAborted();

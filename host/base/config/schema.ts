@@ -181,6 +181,15 @@ export const ConfigSchema = z.strictObject({
   plugin_builds: PluginBuilds.prefault({})
     .describe('Limits of the builds of plugins.')
     .register(settings, { prefix: 'AANA_PLUGIN_BUILD_' }),
+  plugin_confinement: z
+    .enum(['prefer', 'require'])
+    .default('prefer')
+    .describe(
+      'Whether a plugin is refused where the kernel does not enforce the whole confinement of its process: no new ' +
+        'privileges, a filter of system calls (seccomp), Landlock and a limit of memory. `aana-host doctor` says ' +
+        'what the kernel enforces.',
+    )
+    .register(settings, { env: 'AANA_PLUGIN_CONFINEMENT' }),
   plugin_grants: z
     .record(
       z.union(

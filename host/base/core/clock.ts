@@ -14,11 +14,6 @@ export interface Clock {
  */
 export const systemClock: Clock = { now: () => performance.now(), delay };
 
-/** Returns milliseconds by a clock that never jumps, and that all threads of this process share. */
-export function threadsNow(): number {
-  return Number(process.hrtime.bigint()) / 1e6;
-}
-
 /** Returns whether `promise` settled within `ms`. */
 export async function within(promise: Promise<unknown>, ms: number, clock: Clock = systemClock): Promise<boolean> {
   const waiting = new AbortController();

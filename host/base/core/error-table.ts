@@ -519,7 +519,10 @@ export const REQUEST_ERRORS = {
     when: 'The plugin crashed, or exceeded its memory limit.',
     data: ['plugin', 'endpoint'],
   },
-  PluginUnavailable: { kind: 'unavailable', when: 'The plugin has too many waiting requests, or is being replaced.' },
+  PluginUnavailable: {
+    kind: 'unavailable',
+    when: 'The plugin has too many waiting requests, is being replaced, or lost its process.',
+  },
   InvocationTimeout: {
     kind: 'deadline-exceeded',
     when: 'The plugin exceeded its time limit or its limit of computing time.',

@@ -9,6 +9,7 @@ import { PluginHost } from '../../endpoints/plugins/set/plugin-host.ts';
 import type { PluginPorts } from '../../endpoints/plugins/ports.ts';
 import { listen } from '../plugins/listen.ts';
 import { served } from '../plugins/served.ts';
+import { testSandbox } from '../../endpoints/plugins/fixtures/test-sandbox.ts';
 
 const config = loadConfig();
 const log = createLogger({ level: 'error', format: 'text', write: (line) => process.stderr.write(line) });
@@ -36,8 +37,15 @@ const limits = {
  * The neighbour has one thread, so that its CPU time is the time of that thread. The attacked plugin has as many
  * threads as the benchmark says.
  */
-const quiet = new PluginHost({ cacheDir: config.cache_dir, log, limits: { ...limits, maxThreads: 1 }, ports });
+const quiet = new PluginHost({
+  sandbox: testSandbox,
+  cacheDir: config.cache_dir,
+  log,
+  limits: { ...limits, maxThreads: 1 },
+  ports,
+});
 const attacked = new PluginHost({
+  sandbox: testSandbox,
   cacheDir: config.cache_dir,
   log,
   limits: { ...limits, maxThreads: Number(process.env['BENCH_THREADS']) },

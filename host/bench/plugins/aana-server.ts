@@ -12,6 +12,7 @@ import type { DeploymentPort } from '../../endpoints/plugins/ports.ts';
 import { listen } from './listen.ts';
 import { Input, Output } from './schemas.ts';
 import { served } from './served.ts';
+import { testSandbox } from '../../endpoints/plugins/fixtures/test-sandbox.ts';
 
 const config = loadConfig();
 const log = createLogger({ level: 'info', format: 'text', write: (line) => process.stderr.write(line) });
@@ -34,6 +35,7 @@ const unused = (): never => {
 };
 
 const plugins = new PluginHost({
+  sandbox: testSandbox,
   cacheDir: config.cache_dir,
   log,
   limits: { maxSuspended: 256 },

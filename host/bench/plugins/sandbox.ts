@@ -46,8 +46,8 @@ const limits: RunLimits = {
   stretchMs: 2_000,
   hostCalls: 100_000,
   handles: 256,
-  outputBytes: 64 * 1024,
-  isStreaming: true,
+  creditBytes: 64 * 1024,
+  outputBytes: 1e9,
 };
 
 const loadBefore = machineLoad();
@@ -63,7 +63,8 @@ const offered = JSON.parse(await readFile(join(packageRoot, 'wit', 'generated', 
 
 const startProcess = (slots: number, warmSlots: number): Promise<SandboxProcess> =>
   SandboxProcess.start({
-    ...{ program: sandbox.program, plugin: 'bench', code: compiled.code, isFast: compiled.isFast },
+    command: { file: sandbox.program, args: [] },
+    ...{ plugin: 'bench', code: compiled.code, isFast: compiled.isFast },
     ...{ endpoint: 'aana:host/endpoint@0.1.0', output: 'aana:host/output#write', types: offered },
     limits: {
       ...{ threads: 1, slots, warmSlots, warmBytes: 4 * 1024 * 1024, memoryBytes: 128 * 1024 * 1024 },
@@ -84,7 +85,6 @@ async function runOnce(
     options: { language: 'en', temperature: 0.5 },
   });
   const run = sandboxProcess.run({ export: 'run', args: [name, input], limits, answer });
-  for await (const _chunk of run.outputs());
   const outcome = await run.outcome;
   if (outcome.state !== 'returned') throw new Error(`${name} failed: ${JSON.stringify(outcome)}`);
   const value = outcome.value as { readonly err?: CborValue };

@@ -11,6 +11,7 @@ import {
   type PluginRights,
   requireOwnName,
 } from '../../endpoints/plugins/index.ts';
+import { buildSandbox } from '../../setup/native-build/index.ts';
 
 /**
  * The command `check`. Prints what plugins import, ask for and would get, and runs none of them. Returns 1 when one
@@ -36,9 +37,11 @@ export async function check(
   const host = new PluginHost({
     ports,
     cacheDir: config.cache_dir,
+    sandbox: () => buildSandbox({ cacheDir: config.cache_dir, log, signal }),
     log,
     limits: limitsFrom(config.plugin_limits),
     grants: config.plugin_grants,
+    confinement: config.plugin_confinement,
   });
   let exitCode = 0;
   try {

@@ -62,7 +62,7 @@ Plugins('are listed, and reloaded by command and by SIGHUP; the socket is remove
   assert.match(listed?.digest ?? '', /^[0-9a-f]{64}$/);
   assert.match(
     (await run('plugins')).out,
-    /^say-hello 0\.1\.0\n {2}state +running\n {2}source +\/.*say-hello\n {2}sha256 +[0-9a-f]{64}\n {2}endpoints +\/say-hello\/greet\n {2}limits +memory_bytes 134217728, .*\n {2}requests +running 0, queued 0, done 1, failed 0, cpu \d+ ms\n$/,
+    /^say-hello 0\.1\.0\n {2}state +running\n {2}source +\/.*say-hello\n {2}sha256 +[0-9a-f]{64}\n {2}endpoints +\/say-hello\/greet\n {2}limits +memory_bytes 134217728, .*\n {2}process +\d+ MB of its own; .*; ended unexpectedly 0 times\n {2}requests +running 0, queued 0, done 1, failed 0, cpu \d+ ms\n$/,
   );
   assert.match((await run('plugins', 'reload')).out, /^say-hello: reloaded: version 0\.1\.0, [0-9a-f]{12}\n$/);
   assert.match(
@@ -85,7 +85,7 @@ Plugins('are listed, and reloaded by command and by SIGHUP; the socket is remove
   assert.is(broken.code, 1);
   assert.match(
     broken.out,
-    /^say-hello: failed: plugin say-hello has a component .* that is not a WebAssembly component\n$/,
+    /^say-hello: failed: plugin say-hello has a component that cannot be used: it is not WebAssembly\n$/,
   );
   assert.match((await run('plugins')).out, /\n {2}state +running\n {2}error +plugin say-hello has a component/);
   assert.equal(await greeting(server), { greeting: 'Hello, Ada!' });

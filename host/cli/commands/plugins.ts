@@ -8,7 +8,8 @@ export async function pluginsList({ out, ...at }: ApplicationCommand, asJson: bo
     out.write(`${JSON.stringify(plugins, undefined, 2)}\n`);
     return 0;
   }
-  for (const { name, state, error, source, version, digest, endpoints, limits, counters, draining } of plugins) {
+  for (const plugin of plugins) {
+    const { name, state, error, source, version, digest, endpoints, limits, counters, draining } = plugin;
     const failed = Object.entries(counters.failed)
       .map(([kind, count]) => `${kind} ${count}`)
       .join(', ');
@@ -28,6 +29,7 @@ export async function pluginsList({ out, ...at }: ApplicationCommand, asJson: bo
                 .join(', '),
             ],
           ]),
+      ...processLines(plugin),
       [
         'requests',
         `running ${counters.running}, queued ${counters.queued}, done ${counters.done}, failed ${failed || 0}, cpu ` +
@@ -40,6 +42,25 @@ export async function pluginsList({ out, ...at }: ApplicationCommand, asJson: bo
   }
   if (plugins.length === 0) out.write('the server has no plugins\n');
   return 0;
+}
+
+/** Says what the process of a plugin has, if it runs. */
+function processLines({
+  memory_bytes: memory,
+  missing_confinement: missing,
+  restarts,
+}: {
+  readonly memory_bytes: number | null;
+  readonly missing_confinement: readonly string[] | null;
+  readonly restarts: number | null;
+}): string[][] {
+  if (missing === null) return [];
+  const facts = [
+    ...(memory === null ? [] : [`${Math.round(memory / 1e6)} MB of its own`]),
+    missing.length === 0 ? 'confined' : `not fully confined: ${missing.join(', ')}`,
+    `ended unexpectedly ${restarts ?? 0} times`,
+  ];
+  return [['process', facts.join('; ')]];
 }
 
 /** The command `plugins reload`. Returns 1 when a plugin could not be loaded; its old version then keeps serving. */

@@ -5,7 +5,7 @@ import { fail } from '../../base/core/errors.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import { check } from '../../inference/deployments/class/check.ts';
 import { builtinDefinitions, defaultCpus } from '../../inference/deployments/index.ts';
-import { buildNative, buildSqlite } from '../../setup/native-build/index.ts';
+import { buildNative, buildSandbox, buildSqlite } from '../../setup/native-build/index.ts';
 import {
   type ProgressPart,
   type ReportProgress,
@@ -54,7 +54,13 @@ async function build(options: SetupOptions, { report, done }: ProgressPart): Pro
   report(0, undefined, 'building SQLite');
   if (purpose === 'test' || config.db_config.datastore_type === 'sqlite')
     await buildSqlite({ cacheDir: config.cache_dir, log, signal, env: childEnvironment(config) });
-  for (const folder of folders.flatMap(findPluginFolders)) {
+  const plugins = folders.flatMap(findPluginFolders);
+  if (plugins.length > 0) {
+    report(0, undefined, 'building the sandbox of plugins');
+    const withTests = purpose === 'test';
+    await buildSandbox({ cacheDir: config.cache_dir, log, signal, env: childEnvironment(config), withTests });
+  }
+  for (const folder of plugins) {
     report(0, undefined, `building ${folder}`);
     await buildPlugin(folder, { log, cacheDir: config.cache_dir, limits: config.plugin_builds, signal });
   }

@@ -12,12 +12,14 @@ import { packageRoot } from '../../base/core/package-root.ts';
 import { silentLogger } from '../../base/core/log/logger.ts';
 import { sqliteModule } from '../../data/storage/fixtures/databases.ts';
 import { migrate, openDatabase } from '../../data/storage/index.ts';
+import { buildSandbox } from '../../setup/native-build/index.ts';
 import type { Check, CheckResult } from './check.ts';
 import { clockCheck, offsetResult } from './clock-check.ts';
 import { databaseCheck } from './database-check.ts';
 import { doctorText, examine } from './doctor.ts';
 import { openFilesResult } from './machine-checks.ts';
 import { modelsCheck } from './models-check.ts';
+import { confinementResult, sandboxCheck } from './sandbox-check.ts';
 import { foldersCheck } from './folders-check.ts';
 import { portsCheck } from './ports-check.ts';
 import { ffmpegCheck, isAtLeast } from './tool-checks.ts';
@@ -209,6 +211,20 @@ Doctor('reports a configured ffmpeg that does not run', async () => {
     (await run(ffmpegCheck, { media: { ffmpeg_path: '/no/ffmpeg' } }))['ffmpeg'],
     /\/no\/ffmpeg does not run/,
   );
+});
+
+Doctor('starts the sandbox of plugins and says what the kernel enforces for it', async () => {
+  await buildSandbox({ cacheDir: process.env['AANA_CACHE_DIR'] ?? join(packageRoot, '.aana'), log: silentLogger });
+  const { found = '' } = (await run(sandboxCheck))['plugin sandbox'] ?? {};
+  assert.match(found, /^runs/);
+});
+
+Doctor('reports a sandbox of plugins that does not run, or that is not confined', () => {
+  const partial = { noNewPrivileges: true, seccomp: true, landlock: 0, memoryLimit: true };
+  assert.is(confinementResult({ ...partial, landlock: 3 }, 'require').status, 'ok');
+  assertFails(confinementResult(partial, 'prefer'), /Landlock/, 'warn');
+  assertFails(confinementResult(partial, 'require'), /Landlock/);
+  assertFails(confinementResult({ problem: 'it ended with SIGABRT' }, 'prefer'), /SIGABRT/);
 });
 
 Doctor('compares versions and limits as numbers', () => {

@@ -8,6 +8,7 @@ import { foldersCheck } from './folders-check.ts';
 import { portsCheck } from './ports-check.ts';
 import { gpuCheck, openFilesCheck } from './machine-checks.ts';
 import { modelsCheck } from './models-check.ts';
+import { sandboxCheck } from './sandbox-check.ts';
 import { addonCheck, ffmpegCheck, nodeCheck } from './tool-checks.ts';
 
 export interface DoctorReport {
@@ -20,6 +21,7 @@ export interface DoctorReport {
 const CHECKS: readonly Check[] = [
   nodeCheck,
   addonCheck,
+  sandboxCheck,
   ffmpegCheck,
   gpuCheck,
   openFilesCheck,

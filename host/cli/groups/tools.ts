@@ -7,7 +7,7 @@ import { untilSignal } from '../until-signal.ts';
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** Adds the commands that build the addon, show the product and print generated text. */
+/** Adds the commands that build native code, show the product and print generated text. */
 export function addToolCommands(root: Command, command: MakeCommand): void {
   addConfigOptions(command(root, 'build-native'), 'common')
     .option('--force', 'build even if nothing has changed')
@@ -23,7 +23,7 @@ export function addToolCommands(root: Command, command: MakeCommand): void {
         env: childEnvironment(config),
       };
       const jobs = options['jobs'] as number | undefined;
-      const [{ buildNative, buildSqlite }, { withProgress }] = await Promise.all([
+      const [{ buildNative, buildSandbox, buildSqlite, sandboxProblem }, { withProgress }] = await Promise.all([
         import('../../setup/native-build/index.ts'),
         import('../../setup/packages/index.ts'),
       ]);
@@ -33,8 +33,12 @@ export function addToolCommands(root: Command, command: MakeCommand): void {
         ),
       );
       process.stdout.write(`${addon}${rebuilt ? '' : ' (unchanged)'}\n`);
-      if (config.db_config.datastore_type !== 'sqlite') return;
-      process.stdout.write(`${await untilSignal((signal) => buildSqlite({ ...settings, signal }))}\n`);
+      if (config.db_config.datastore_type === 'sqlite')
+        process.stdout.write(`${await untilSignal((signal) => buildSqlite({ ...settings, signal }))}\n`);
+      const problem = sandboxProblem();
+      if (problem !== undefined) return void settings.log.warn('no sandbox of plugins', { reason: problem });
+      const sandbox = await untilSignal((signal) => buildSandbox({ ...settings, signal }));
+      process.stdout.write(`${sandbox.program}\n`);
     });
 
   addConfigOptions(command(root, 'demo'), 'common').action(async (options: Options) => {

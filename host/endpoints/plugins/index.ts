@@ -9,3 +9,4 @@ export { readManifest } from './set/manifest.ts';
 export { requireOwnName } from './set/own-name.ts';
 export { PluginHost, type PluginReport, type PluginRights } from './set/plugin-host.ts';
 export { PluginSet } from './set/plugin-set.ts';
+export type { PluginState } from './set/plugin-state.ts';

@@ -19,8 +19,8 @@ interface EndpointNames<I extends Schema, O extends Schema, U extends Capability
   /** Capabilities that the endpoint needs. `ctx` has their members, and `plugin.json` must request them. */
   readonly uses?: readonly U[];
   /**
-   * Called once, without the host, when the plugin is loaded. Every run finds a fresh copy of its result in
-   * `ctx.state`.
+   * Called without the host, when the plugin is loaded and before each run, which finds its result in `ctx.state`. What
+   * takes time to compute belongs to the top level of a module, which runs while the component is built.
    */
   readonly initialize?: () => S;
 }
@@ -69,7 +69,7 @@ export interface EndpointInfo {
 export interface Endpoint {
   readonly info: EndpointInfo;
   readonly uses: readonly Capability[];
-  /** Creates the state with which every run begins. */
+  /** Creates the state with which a run begins. */
   initialize(): void;
   /** Runs the endpoint on a JSON object. Returns JSON (`null` when it streams) or throws an error record. */
   run(host: Host, input: string): string;

@@ -163,7 +163,20 @@ async function isCurrent(addon: string, inputs: string): Promise<boolean> {
 
 export { compileAddon } from './compile-addon.ts';
 export { defaultJobs, platformName, type Toolchain } from './platform.ts';
-export { PREBUILT_PACKAGE, prebuiltPackage, type ReleaseManifest, writePrebuiltPackage } from './prebuilt-package.ts';
-export { buildSandbox, type Sandbox, type SandboxBuildOptions, sandboxProblem } from './sandbox.ts';
+export {
+  type Binaries,
+  PREBUILT_PACKAGE,
+  prebuiltPackage,
+  type ReleaseManifest,
+  writePrebuiltPackage,
+} from './prebuilt-package.ts';
+export {
+  buildSandbox,
+  builtSandbox,
+  compileSandbox,
+  type Sandbox,
+  type SandboxBuildOptions,
+  sandboxProblem,
+} from './sandbox.ts';
 export { buildSqlite, compileSqlite, isSqliteBuilt, type SqliteBuildOptions } from './sqlite.ts';
 export { checkRuns } from './tools.ts';

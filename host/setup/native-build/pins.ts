@@ -60,13 +60,16 @@ export const SQLITE_SOURCE: PackageSource = {
   integrity: 'sha512-X0czUUMG2tmSqJpEQa3tCuZSHKIx8PwM53vLZzKp/o6Rpy25fiVfjdbnZ988M8+O3ZWR1ih0K255VumCb3MAnQ==',
 };
 
+/** Version of Wasmtime. The sandbox knows the structures of this version only. */
+export const WASMTIME_VERSION = '50.0.1';
+
 const wasmtimeWheel = (platform: string, integrity: string, bytes: number): PackageSource => ({
-  ...{ registry: 'pypi', name: 'wasmtime', version: '50.0.1', platform, integrity, bytes },
+  ...{ registry: 'pypi', name: 'wasmtime', version: WASMTIME_VERSION, platform, integrity, bytes },
 });
 
 /**
  * Wheels with the library that runs plugins in the sandbox, by `<process.platform>-<process.arch>` and the C library
- * where it is not the usual one. The sandbox knows the structures of this version only.
+ * where it is not the usual one.
  */
 export const WASMTIME_WHEELS: Readonly<Record<string, PackageSource>> = {
   'linux-x64': wasmtimeWheel(

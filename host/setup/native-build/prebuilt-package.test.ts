@@ -11,16 +11,29 @@ Prebuilt.before.each(async (context) => {
   context.work = await mkdtemp(join(tmpdir(), 'aana-prebuilt-'));
   await mkdir(join(context.work, 'build'));
   await mkdir(join(context.work, 'sqlite3-abc'));
+  await mkdir(join(context.work, 'sandbox-abc'));
   await writeFile(join(context.work, 'build', 'aana_native.node'), '\0GLIBC_2.34\0GLIBCXX_3.4.30\0');
+  await writeFile(join(context.work, 'sandbox-abc', 'libwasmtime.so'), '\0GLIBC_2.28\0');
   await writeFile(join(context.work, 'sqlite3-abc', 'node_sqlite3.node'), '\0GLIBC_2.35\0GLIBCXX_3.4.29\0');
 });
 Prebuilt.after.each(({ work }) => rm(work, { recursive: true, force: true }));
 
 async function manifestFor(work: string, platform: string): Promise<Record<string, unknown>> {
   const into = join(work, platform);
-  const digest = await writePrebuiltPackage(into, platform, join(work, 'build'), join(work, 'sqlite3-abc'));
+  const digest = await writePrebuiltPackage(into, platform, {
+    addonFolder: join(work, 'build'),
+    sqliteFolder: join(work, 'sqlite3-abc'),
+    sandboxFolder: join(work, 'sandbox-abc'),
+  });
   assert.match(digest, /^[0-9a-f]{64}$/);
-  assert.equal((await readdir(into)).toSorted(), ['LICENSE', 'NOTICE', 'addon', 'package.json', 'sqlite3-abc']);
+  assert.equal((await readdir(into)).toSorted(), [
+    'LICENSE',
+    'NOTICE',
+    'addon',
+    'package.json',
+    'sandbox-abc',
+    'sqlite3-abc',
+  ]);
   return JSON.parse(await readFile(join(into, 'package.json'), 'utf8')) as Record<string, unknown>;
 }
 

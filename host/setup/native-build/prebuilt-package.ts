@@ -11,11 +11,21 @@ import { packageFolder } from './inputs.ts';
 import { type NeededVersions, neededVersions } from './needed-versions.ts';
 import { glibcProblem, glibcVersion, platformName } from './platform.ts';
 
-/** Returns the name of the npm package with the compiled addon and SQLite for a platform: `@aana-host/linux-x64`. */
+/** Returns the name of the npm package with what is compiled for a platform: `@aana-host/linux-x64`. */
 export const prebuiltPackage = (platform: string): string => `@aana-host/${platform}`;
 /** Name of the prebuilt package for this platform. */
 export const PREBUILT_PACKAGE = prebuiltPackage(platformName);
 const ADDON_FOLDER = 'addon';
+
+/** The folders that a prebuilt package contains. */
+export interface Binaries {
+  /** Folder with the addon, its libraries and `aana-native.json`, built without CUDA. */
+  readonly addonFolder: string;
+  /** Folder `sqlite3-<hash>` of the SQLite module. */
+  readonly sqliteFolder: string;
+  /** Folder `sandbox-<hash>` of the sandbox of plugins, with its library. */
+  readonly sandboxFolder: string;
+}
 
 /** What the `package.json` of a prebuilt package has beside npm's own fields. */
 interface PrebuiltManifest {
@@ -55,24 +65,31 @@ export async function findPrebuiltSqlite(name: string, log: Logger): Promise<str
   return existsSync(folder) && loads(join(folder, 'node_sqlite3.node'), log) ? folder : undefined;
 }
 
+/** Returns the folder of the prebuilt package with the sandbox of plugins `name` (`sandbox-<hash>`), or undefined. */
+export async function findPrebuiltSandbox(name: string, log: Logger): Promise<string | undefined> {
+  const root = await installedPrebuilt(log);
+  if (root === undefined) return undefined;
+  const folder = join(root, name);
+  const program = join(folder, 'aana-sandbox');
+  return existsSync(folder) && succeeds(log, 'the sandbox of plugins', program, 'confinement') ? folder : undefined;
+}
+
 /**
  * Writes the folder of the prebuilt package for `npm pack` from a finished build. Returns the digest that the main
  * package names.
  *
  * @param platform Platform for which it was built, such as `linux-arm64`.
- * @param addonFolder Folder with the addon, its libraries and `aana-native.json`, built without CUDA.
- * @param sqliteFolder Folder `sqlite3-<hash>` of the SQLite module.
  */
 export async function writePrebuiltPackage(
   into: string,
   platform: string,
-  addonFolder: string,
-  sqliteFolder: string,
+  { addonFolder, sqliteFolder, sandboxFolder }: Binaries,
 ): Promise<string> {
   await rm(into, { recursive: true, force: true });
   await mkdir(into, { recursive: true });
   await cp(addonFolder, join(into, ADDON_FOLDER), { recursive: true });
-  await cp(sqliteFolder, join(into, basename(sqliteFolder)), { recursive: true });
+  for (const folder of [sqliteFolder, sandboxFolder])
+    await cp(folder, join(into, basename(folder)), { recursive: true });
   for (const name of ['LICENSE', 'NOTICE']) await cp(join(packageRoot, name), join(into, name));
   const { license } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as { license: string };
   const [os, cpu] = platform.split('-');
@@ -143,12 +160,17 @@ function libraries({ glibc, glibcxx }: NeededVersions): string {
  */
 function loads(addon: string, log: Logger): boolean {
   const load = 'try { require(process.argv[1]) } catch (error) { console.error(error.message); process.exit(1) }';
-  const { status, signal, stderr } = spawnSync(process.execPath, ['-e', load, addon], {
+  return succeeds(log, `the process that loads ${basename(addon)}`, process.execPath, '-e', load, addon);
+}
+
+/** Returns whether a command succeeds, and otherwise logs that the prebuilt package is not used. */
+function succeeds(log: Logger, title: string, command: string, ...args: readonly string[]): boolean {
+  const { status, signal, stderr, error } = spawnSync(command, args, {
     stdio: ['ignore', 'ignore', 'pipe'],
     encoding: 'utf8',
   });
   if (status === 0) return true;
-  warnUnused(log, stderr.trim() || `the process that loads ${basename(addon)} ends with ${signal ?? status}`);
+  warnUnused(log, error?.message ?? (stderr.trim() || `${title} ends with ${signal ?? status}`));
   return false;
 }
 

@@ -52,13 +52,6 @@ std::string LoaderOf(const char*) { return ""; }
 
 #endif
 
-std::string TextOf(const Confinement& confinement) {
-  const auto text = [](bool is) { return is ? "true" : "false"; };
-  return std::string("AANA_CONFINEMENT={\"no-new-privileges\":") + text(confinement.has_no_new_privileges) +
-         ",\"seccomp\":" + text(confinement.has_filter) + ",\"landlock\":" + std::to_string(confinement.landlock) +
-         ",\"memory-limit\":" + text(confinement.has_memory_limit) + "}";
-}
-
 }  // namespace
 
 void RunConfined(const Settings& settings, char** command) {
@@ -69,7 +62,7 @@ void RunConfined(const Settings& settings, char** command) {
   for (const auto& path : settings.readable) readable.push_back({path});
   auto confinement = ConfineProcess(settings.total_bytes, kDescriptors, readable);
   confinement.has_filter = FilterSystemCalls(Work::kProgram);
-  std::string facts = TextOf(confinement);
+  std::string facts = "AANA_CONFINEMENT=" + JsonOf(confinement);
   // Node ends when it finds a configuration of OpenSSL that it may not read.
   std::string no_configuration = "OPENSSL_CONF=/dev/null";
   char* environment[] = {facts.data(), no_configuration.data(), nullptr};

@@ -4,6 +4,7 @@
 //   aana-sandbox compile  [name=value…]  0: component, 1: its description, 3: its compiled code
 //   aana-sandbox serve    [name=value…]  3: compiled code, 4…: a stream socket for each thread
 //   aana-sandbox confine  [name=value…] -- program [argument…]  becomes the program
+//   aana-sandbox confinement             1: what the kernel would enforce, as JSON
 //
 // Standard error gets one sentence. Exit codes: 2 the component is refused, 3 something else failed, 4 the host has
 // broken the protocol, 5 the compiled code cannot be loaded.
@@ -16,6 +17,7 @@
 #include "sandbox/compile.h"
 #include "sandbox/confine.h"
 #include "sandbox/library/owned.h"
+#include "sandbox/report.h"
 #include "sandbox/serve.h"
 
 int main(int count, char** arguments) {
@@ -32,11 +34,13 @@ int main(int count, char** arguments) {
       RunCompiler(settings, true);
     } else if (strcmp(mode, "serve") == 0) {
       Serve(settings);
+    } else if (strcmp(mode, "confinement") == 0) {
+      ReportConfinement(settings);
     } else if (strcmp(mode, "confine") == 0 && end - separator > 1) {
       RunConfined(settings, separator + 1);
     } else {
       fprintf(stderr,
-              "usage: aana-sandbox describe|compile|serve [name=value...]\n"
+              "usage: aana-sandbox describe|compile|serve|confinement [name=value...]\n"
               "       aana-sandbox confine [name=value...] -- program [argument...]\n");
       return 3;
     }

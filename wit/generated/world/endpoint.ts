@@ -19,7 +19,7 @@ export interface Info {
 
 /** The interface `endpoint` as a guest sees it. A function that fails throws the record `error`. */
 export interface Endpoint {
-  /** Returns the endpoints of this component. Called once when it is loaded. */
+  /** Returns the endpoints of this component. Called once when it is loaded, in an instance of its own. */
   describe(): readonly Info[];
   /**
    * Runs the endpoint `name`, or a helper for `helper:<name>`. `input` is a JSON object that matches the input schema,

@@ -7,15 +7,15 @@ const pluginLimits = {
     .int()
     .min(65_536)
     .describe(
-      'Memory of one component instance, in bytes: all its memories and tables together. Exceeding it is a trap ' +
-        '(status 502).',
+      'Each memory of one instance, in bytes. A component has four at most, and most have one. Growing beyond it ' +
+        'fails in the plugin, which usually traps (status 502).',
     ),
   total_memory_bytes: z
     .int()
     .min(65_536)
     .describe(
-      'Memory of all instances of one plugin, in bytes. Each instance is sure of an equal share, which is this ' +
-        'value divided by `concurrency`. Growing beyond the share is a trap (status 502) when the rest is in use.',
+      'Memory of the process of one plugin with all its instances, in bytes, beside what the process itself needs ' +
+        '(on Linux). A process beyond it may end, and is started again; requests that had effects fail (status 503).',
     ),
   cpu_ms: z
     .int()
@@ -46,7 +46,11 @@ const pluginLimits = {
     .describe(
       'Most videos, audios, images, streams and helpers that one invocation holds at the same time (status 413).',
     ),
-  concurrency: z.int().min(1).max(10_000).describe('Most invocations of one plugin at the same time.'),
+  concurrency: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .describe('Most invocations of one plugin at the same time, also of those that wait for a model.'),
   queue: z
     .int()
     .min(0)
@@ -73,8 +77,8 @@ export const PluginConfig = z.strictObject({
     .max(64)
     .default(8)
     .describe(
-      'Most threads of one plugin. Before Node 24 each thread runs one invocation at a time. From Node 24 one ' +
-        'thread runs many, and the host adds threads while guest code computes for a long time.',
+      'Most threads of the process of one plugin. Invocations of a component share them, and there are never more ' +
+        'than processors. An Extism plugin has one for each invocation, so it runs at most this many at the same time.',
     ),
   queue: pluginLimits.queue.default(256),
 });

@@ -65,7 +65,7 @@ Shape('is also computed for a text that is not JSON', () => {
 
 Shape('is counted until there are too many characters besides large texts', () => {
   const text = `[{"data":"${'a'.repeat(100)}"},${'0,'.repeat(1000)}0]`;
-  const { numbers, largeChars } = jsonShape(text, new Set(['data']), 50);
+  const { numbers, largeChars } = jsonShape(text, new Set(['data']), { chars: 50 });
   assert.is(largeChars, 100);
   assert.ok(numbers > 10 && numbers < 30, `${numbers} numbers`);
 });

@@ -12,12 +12,20 @@ export interface JsonShape {
 
 const NO_KEYS: ReadonlySet<string> = new Set();
 
+/** Where a count ends. */
+export interface MostOfJson {
+  readonly chars?: number | undefined;
+  readonly depth?: number | undefined;
+  readonly elements?: number | undefined;
+}
+
 /**
  * Counts the brackets, commas and numbers of a text outside of strings, in time linear in its length. A text that is
  * not JSON has a shape, too. `largeKeys` are keys of objects whose texts are counted in `largeChars`. The count ends
- * after `mostChars` other characters.
+ * above one of `most`, of which `chars` are other characters.
  */
-export function jsonShape(text: string, largeKeys = NO_KEYS, mostChars = Number.POSITIVE_INFINITY): JsonShape {
+export function jsonShape(text: string, largeKeys = NO_KEYS, most: MostOfJson = {}): JsonShape {
+  const { chars = Infinity, depth: mostDepth = Infinity, elements: mostElements = Infinity } = most;
   let depth = 0;
   let deepest = 0;
   let elements = 0;
@@ -26,7 +34,8 @@ export function jsonShape(text: string, largeKeys = NO_KEYS, mostChars = Number.
   /** The last string. Before a colon it is a key. */
   let stringStart = 0;
   let stringEnd = 0;
-  for (let i = 0; i < text.length && i - largeChars <= mostChars; i++) {
+  for (let i = 0; i < text.length && i - largeChars <= chars; i++) {
+    if (deepest > mostDepth || elements > mostElements) break;
     const c = text.charCodeAt(i);
     if (c === 0x22) {
       stringStart = i;

@@ -29,7 +29,7 @@ export function readJson(text: string, limits: JsonLimits): unknown {
  * as bytes. Throws `RequestTooLarge`, and `ValidationError` if the text is over another limit.
  */
 export function checkJson(text: string, limits: JsonLimits, largeKeys?: ReadonlySet<string>): void {
-  const shape = jsonShape(text, largeKeys, limits.max_json_bytes);
+  const shape = jsonShape(text, largeKeys, { chars: limits.max_json_bytes });
   if (Buffer.byteLength(text) - shape.largeChars > limits.max_json_bytes) throw jsonTooLarge(limits.max_json_bytes);
   const more = excessOf(shape, limits);
   if (more) throw jsonError(...more);

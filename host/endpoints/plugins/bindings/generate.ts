@@ -3,7 +3,6 @@ import { dirname, join, resolve } from 'node:path';
 import { generateGuestTypes } from '@bytecodealliance/jco-transpile';
 import { packageRoot } from '../../../base/core/package-root.ts';
 import { readWorld } from './read-world.ts';
-import { importsFile } from './world-imports.ts';
 import { callsFile, functionsFile, interfaceTypes } from './world-types.ts';
 
 /**
@@ -25,7 +24,6 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
     ...world.map((each): [string, string] => [`world/${each.name}.ts`, interfaceTypes(world, each)]),
     ['world/calls.ts', callsFile(world)],
     ['world/functions.ts', functionsFile(world)],
-    ['world/imports.ts', importsFile(world)],
   ];
   return new Map(
     files.map(([file, text]) => [
@@ -38,7 +36,8 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
 const tidied = (text: string): string => text.replace(/[ \t]+$/gm, '').trimEnd();
 
 if (process.argv[1] !== undefined && resolve(process.argv[1]) === import.meta.filename) {
-  await rm(generatedDir, { recursive: true, force: true });
+  // Not `types.json`, which the sandbox writes.
+  for (const folder of ['guest', 'world']) await rm(join(generatedDir, folder), { recursive: true, force: true });
   for (const [path, text] of await generatedFiles()) {
     await mkdir(dirname(join(generatedDir, path)), { recursive: true });
     await writeFile(join(generatedDir, path), text);

@@ -44,7 +44,7 @@ const simple: Readonly<Record<string, string>> = {
   s64: 'bigint',
 };
 
-/** A type of the world in TypeScript, as jco's glue gives and takes its values. */
+/** A type of the world in TypeScript, in the host's form of values. */
 export function typeScriptType(type: WitType, names: TypeNames): string {
   const [first] = type.of;
   const inner = (): string => typeScriptType(first!, names);

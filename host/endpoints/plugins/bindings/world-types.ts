@@ -144,20 +144,28 @@ export interface HostCalls extends ${imports.map(({ type }) => type).join(', ')}
 export function functionsFile(world: readonly WitInterface[]): string {
   const interfaces = world
     .filter(({ name }) => name !== 'endpoint')
-    .map(({ name, functions }) => {
-      const entries = functions.map((fn) => `    { name: '${componentName(fn)}', waits: ${fn.canFail} },\n`);
-      return `  '${name}': [${entries.length > 0 ? `\n${entries.join('')}  ` : ''}],\n`;
+    .map((one) => {
+      const entries = one.functions.map((fn) => `    { name: '${componentName(fn)}'${answeredBy(one, fn)} },\n`);
+      return `  '${one.name}': [${entries.length > 0 ? `\n${entries.join('')}  ` : ''}],\n`;
     });
-  return `
+  return `import type { HostCalls } from './calls.ts';
+
 export interface WorldFunction {
   /** As components name it, such as \`[method]chunks.next\`. */
   readonly name: string;
-  /** Whether the host answers it, and the guest waits. */
-  readonly waits: boolean;
+  /** The call with which a capability of the host answers it. */
+  readonly call?: keyof HostCalls;
+  /** The fact that it returns. The call that made its resource has returned it together with the handle. */
+  readonly fact?: string;
 }
 
 /** The functions of each interface that a plugin may import. */
 export const worldFunctions = {
 ${interfaces.join('')}} as const satisfies Record<string, readonly WorldFunction[]>;
 `;
+}
+
+function answeredBy(one: WitInterface, fn: WitFunction): string {
+  if (fn.canFail) return `, call: '${callName(one, fn)}'`;
+  return fn.resource === undefined ? '' : `, fact: '${camelCase(fn.name)}'`;
 }

@@ -6,7 +6,8 @@ import * as assert from 'uvu/assert';
 import { delay } from '../../../base/core/abort.ts';
 import { silentLogger as log } from '../../../base/core/log/logger.ts';
 import { skip } from '../../../test/skip.ts';
-import { readComponent } from '../component/component.ts';
+import { testSandbox } from '../fixtures/test-sandbox.ts';
+import { readComponent } from '../set/component.ts';
 import { buildPlugin } from './build-plugin.ts';
 import { type BuildLimits, defaultBuildLimits } from './contained-build.ts';
 
@@ -74,7 +75,7 @@ BuildPlugin(
       await writeFile(join(dir, 'plugin.json'), JSON.stringify({ name: 'sample', version: '1.0.0', capabilities }));
       const { component, rebuilt } = await buildPlugin(dir, { log });
       assert.ok(rebuilt, 'a change of capabilities builds anew');
-      return (await readComponent(component, { plugin: 'sample', cacheDir: dir, mode: 'blocking' })).uses;
+      return (await readComponent(component, { plugin: 'sample', cacheDir: dir, sandbox: testSandbox })).uses;
     };
     assert.equal(await uses(['deployments']), ['deployments']);
     assert.equal(await uses(['media', 'deployments']), ['media', 'deployments']);

@@ -6,7 +6,7 @@ import type { Logger } from '../../../base/core/log/logger.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
 import { withFileLock } from '../../../setup/packages/file-lock.js';
 import { isComponentFile, type PluginManifest, pluginLoadError, readManifest } from '../set/manifest.ts';
-import { positionsPath, SourcePositions } from '../component/source-positions.ts';
+import { positionsPath, SourcePositions } from './source-positions.ts';
 import { findBuildTools, toolVersions } from './build-tools.ts';
 import { type BuildLimits, containedBuild, defaultBuildLimits } from './contained-build.ts';
 import { guestWorld } from './guest-world.ts';

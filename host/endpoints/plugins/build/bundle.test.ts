@@ -39,7 +39,7 @@ Bundle('of plugins that use no schema of the host have none, and no comments', a
   const code = await bundled('', '1');
   assert.not.match(code, /ChatOutput = |AsrOutput = |SamplingParams|clip_timestamps|logit_bias/);
   assert.not.match(code, /\/\*\*/);
-  assert.ok(code.length < 150_000, `${code.length} characters, and each is restored for every invocation`);
+  assert.ok(code.length < 150_000, `${code.length} characters, and each is in the memory of every invocation`);
 });
 
 Bundle.run();

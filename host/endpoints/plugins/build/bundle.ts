@@ -6,7 +6,7 @@ import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
 import { loadBuildTools } from './build-tools.ts';
 import { absentInterface } from './guest-world.ts';
 import { loadingCode } from './loading-code.ts';
-import { type BundleMap, SourcePositions } from '../component/source-positions.ts';
+import { type BundleMap, SourcePositions } from './source-positions.ts';
 import { PluginFiles } from './plugin-files.ts';
 import { insteadOfModule, WebGlobals } from './web-globals.ts';
 
@@ -92,7 +92,7 @@ export async function bundlePlugin(
       format: 'esm',
       minify: false,
       keepNames: true,
-      comments: false, // QuickJS keeps the sources of all functions in the memory that is restored for each invocation
+      comments: false, // QuickJS keeps the sources of all functions in the memory with which each invocation begins
       codeSplitting: false,
       sourcemap: true,
       file: join(dir, 'bundle.js'),

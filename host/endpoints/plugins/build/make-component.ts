@@ -2,7 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../../../base/core/package-root.ts';
 import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
-import type { BundleMap } from '../component/source-positions.ts';
+import type { BundleMap } from './source-positions.ts';
 import { loadBuildTools } from './build-tools.ts';
 import { bundlePlugin } from './bundle.ts';
 

@@ -70,11 +70,13 @@ export function deniedExports(capability: Capability): string {
   return exported.join('\n');
 }
 
-/** The functions of an interface of the world that suspend a guest; undefined when there is no such interface. */
-export function suspendingFunctions(interfaceName: string): readonly string[] | undefined {
-  if (!Object.hasOwn(worldFunctions, interfaceName)) return undefined;
-  const functions: readonly WorldFunction[] = worldFunctions[interfaceName as keyof typeof worldFunctions];
-  return functions.filter(({ waits }) => waits).map(({ name }) => name);
-}
+const functionsByName: ReadonlyMap<string, WorldFunction> = new Map(
+  Object.entries(worldFunctions).flatMap(([interfaceName, functions]) =>
+    functions.map((each: WorldFunction) => [`${interfaceName}#${each.name}`, each] as const),
+  ),
+);
+
+/** Returns a function of the world by `interface#function`, such as `deployments#[method]chunks.next`. */
+export const worldFunction = (name: string): WorldFunction | undefined => functionsByName.get(name);
 
 const camelCase = (name: string): string => name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -3,7 +3,6 @@ import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { sqliteDatabases, sqliteModule } from '../../../data/storage/fixtures/databases.ts';
 import { Storage } from '../../../data/storage/index.ts';
-import { boundedArguments } from '../invocation/border.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { grantTo, type PluginGrants } from '../rights/grants.ts';
 import { defaultLimits } from '../rights/limits.ts';
@@ -11,7 +10,6 @@ import type { PluginManifest } from '../set/manifest.ts';
 import type { HostCall, HostReply } from '../invocation/protocol.ts';
 import { InvocationScope } from './scope/invocation-scope.ts';
 import { RequestUrls } from './scope/request-urls.ts';
-import { toWitError } from './scope/wit-error.ts';
 
 const manifest: PluginManifest = {
   ...{
@@ -57,15 +55,7 @@ const valueOf = <T>(reply: HostReply): T => {
 Repositories.before.each(async (context) => {
   context.storage = new Storage({ config: await databases.create(), log: silentLogger, sqliteModule });
   const scope = scopeWith(context.storage, { sample: { capabilities: ['*'] } });
-  context.ask = async (call) => {
-    try {
-      // As the plugin's worker does.
-      const args = boundedArguments(call.operation, call.args, defaultLimits.outputBytes);
-      return await scope.answer({ ...call, args } as HostCall);
-    } catch (error) {
-      return { error: toWitError(error) };
-    }
-  };
+  context.ask = (call) => scope.answer(call);
   await context.storage.write(({ videos }) => videos.save({ media_id: 'v' }));
 });
 Repositories.after.each(({ storage }) => storage.close());

@@ -1,4 +1,3 @@
 import { attacks, typescriptAttacker } from '../fixtures/attack-suite.ts';
 
-attacks('suspending', typescriptAttacker);
-attacks('blocking', typescriptAttacker);
+attacks(typescriptAttacker);

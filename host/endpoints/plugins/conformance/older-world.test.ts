@@ -13,7 +13,7 @@ import { olderCapabilities } from '../fixtures/older/guest.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { readManifest } from '../set/manifest.ts';
 import { PluginHost } from '../set/plugin-host.ts';
-import { bestMode } from '../component/core-modules/wasm-features.ts';
+import { testSandbox } from '../fixtures/test-sandbox.ts';
 
 const SOURCE = `
 import { Video } from 'aana:host/media@0.1.0';
@@ -31,41 +31,38 @@ export const endpoint = {
 const LATER = [/^ *user: func.*\n/m, /^ *priority: func.*\n/m, /^ *traceparent: func.*\n/m, /^ *metadata: func.*\n/m];
 
 const Older = suite('plugins of an older world');
-for (const mode of bestMode() === 'suspending' ? (['blocking', 'suspending'] as const) : (['blocking'] as const)) {
-  Older(`import fewer functions, and run (${mode})`, async () => {
-    const dir = await mkdtemp(join(tmpdir(), 'aana-older-'));
-    await mkdir(join(dir, 'src'));
-    await mkdir(join(dir, 'dist'));
-    await writeFile(join(dir, 'plugin.json'), '{"name":"older","version":"1.0.0","capabilities":["media"]}');
-    await writeFile(join(dir, 'src/index.ts'), SOURCE);
-    const manifest = await readManifest(dir);
-    let world = guestWorld(await readFile(worldFile, 'utf8'), manifest.capabilities);
-    for (const later of LATER) {
-      assert.match(world, later);
-      world = world.replace(later, '');
-    }
-    const { component } = await makeComponent(manifest, world, dir);
-    await writeFile(manifest.component, component);
-    const ports = new FakePorts();
-    const host = new PluginHost({ ports, cacheDir: dir, log, mode });
-    try {
-      const plugin = await host.load(dir);
-      const answer = await plugin.run({
-        endpoint: 'old',
-        input: '{}',
-        requestId: 'r',
-        deadlineMs: 60_000,
-        signal: new AbortController().signal,
-        files: new Map(),
-      });
-      assert.equal(JSON.parse(answer), [{ duration: 2.5, hasAudio: true, hasVideo: false }, 2.25, 'r', 'undefined']);
-    } finally {
-      await host.close();
-      await rm(dir, { recursive: true });
-    }
-  });
-}
+Older('import fewer functions, and run', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'aana-older-'));
+  await mkdir(join(dir, 'src'));
+  await mkdir(join(dir, 'dist'));
+  await writeFile(join(dir, 'plugin.json'), '{"name":"older","version":"1.0.0","capabilities":["media"]}');
+  await writeFile(join(dir, 'src/index.ts'), SOURCE);
+  const manifest = await readManifest(dir);
+  let world = guestWorld(await readFile(worldFile, 'utf8'), manifest.capabilities);
+  for (const later of LATER) {
+    assert.match(world, later);
+    world = world.replace(later, '');
+  }
+  const { component } = await makeComponent(manifest, world, dir);
+  await writeFile(manifest.component, component);
+  const ports = new FakePorts();
+  const host = new PluginHost({ sandbox: testSandbox, ports, cacheDir: dir, log });
+  try {
+    const plugin = await host.load(dir);
+    const answer = await plugin.run({
+      endpoint: 'old',
+      input: '{}',
+      requestId: 'r',
+      deadlineMs: 60_000,
+      signal: new AbortController().signal,
+      files: new Map(),
+    });
+    assert.equal(JSON.parse(answer), [{ duration: 2.5, hasAudio: true, hasVideo: false }, 2.25, 'r', 'undefined']);
+  } finally {
+    await host.close();
+    await rm(dir, { recursive: true });
+  }
+});
 
 Older.run();
-capabilitiesConformance('blocking', olderCapabilities);
-capabilitiesConformance('suspending', olderCapabilities);
+capabilitiesConformance(olderCapabilities);

@@ -2,7 +2,5 @@ import { capabilitiesConformance } from '../fixtures/capabilities-suite.ts';
 import { conformance } from '../fixtures/conformance-suite.ts';
 import { rustCapabilities, rustGuest } from '../fixtures/rust/guest.ts';
 
-conformance('blocking', rustGuest);
-conformance('suspending', rustGuest);
-capabilitiesConformance('blocking', rustCapabilities);
-capabilitiesConformance('suspending', rustCapabilities);
+conformance(rustGuest);
+capabilitiesConformance(rustCapabilities);

@@ -1,5 +1,4 @@
 import { conformance } from '../fixtures/conformance-suite.ts';
 import { starlingMonkeyGuest } from '../fixtures/starlingmonkey/guest.ts';
 
-conformance('blocking', starlingMonkeyGuest);
-conformance('suspending', starlingMonkeyGuest);
+conformance(starlingMonkeyGuest);

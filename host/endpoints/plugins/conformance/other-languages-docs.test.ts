@@ -15,6 +15,7 @@ import { compile, findCommands, type Guest } from '../fixtures/guest.ts';
 import { rustGuest } from '../fixtures/rust/guest.ts';
 import { starlingMonkeyGuest } from '../fixtures/starlingmonkey/guest.ts';
 import { PluginHost } from '../set/plugin-host.ts';
+import { testSandbox } from '../fixtures/test-sandbox.ts';
 
 const text = await readFile(join(packageRoot, 'docs', 'plugins-other-languages.md'), 'utf8');
 const blocks = new Map(
@@ -99,7 +100,7 @@ for (const { shell, source, tools, guest, manifest = 'plugin.json' } of language
     await writeFile(join(dir, source), blocks.get(source)!);
     await compile('bash', ['-euc', blocks.get(shell)!], { cwd: dir });
     const ports = Object.assign(new FakePorts(), { deployments: tokens });
-    const host = new PluginHost({ ports, cacheDir: join(dir, 'cache'), log: silentLogger });
+    const host = new PluginHost({ sandbox: testSandbox, ports, cacheDir: join(dir, 'cache'), log: silentLogger });
     try {
       const plugin = await host.load(dir);
       assert.equal(

@@ -9,6 +9,7 @@ import { Storage } from '../../../data/storage/index.ts';
 import { buildPlugin } from '../build/build-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
+import { testSandbox } from '../fixtures/test-sandbox.ts';
 
 const source = `
 import { defineEndpoint, defineHelper, definePlugin, z } from 'aana-host/plugin';
@@ -67,6 +68,7 @@ Sdk.before.each(async (context) => {
   context.dir = await mkdtemp(join(tmpdir(), 'aana-sdk-'));
   context.ports = new FakePorts();
   context.host = new PluginHost({
+    sandbox: testSandbox,
     ports: context.ports,
     cacheDir: context.dir,
     log,

@@ -6,12 +6,10 @@ import { pathToFileURL } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../base/core/log/logger.ts';
-import { skip } from '../../../test/skip.ts';
 import { buildPlugin } from '../build/build-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
-import type { RuntimeMode } from '../invocation/protocol.ts';
-import { bestMode } from '../component/core-modules/wasm-features.ts';
+import { testSandbox } from '../fixtures/test-sandbox.ts';
 
 /** Each expression must have the same value in Node and in the sandbox. */
 const cases: Readonly<Record<string, string>> = {
@@ -153,18 +151,12 @@ export const endpoint = definePlugin([
 ]);
 `;
 
-interface Loaded {
-  readonly ports: FakePorts;
-  readonly plugin: LoadedPlugin;
-  readonly host: PluginHost;
-}
-
 const WebGlobals = suite('web globals in the sandbox');
 let dir = '';
 let inNode: readonly (() => unknown)[] = [];
-const loaded = new Map<RuntimeMode, Loaded>();
-const modes: readonly RuntimeMode[] = ['blocking', 'suspending'];
-const isSupported = (mode: RuntimeMode): boolean => mode === 'blocking' || bestMode() === 'suspending';
+const ports = new FakePorts();
+let host: PluginHost | undefined;
+let plugin: LoadedPlugin;
 
 WebGlobals.before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'aana-web-'));
@@ -174,19 +166,15 @@ WebGlobals.before(async () => {
   await writeFile(join(dir, 'src/index.ts'), pluginSource);
   ({ cases: inNode } = await import(pathToFileURL(join(dir, 'src/cases.mjs')).href));
   await buildPlugin(dir, { log: silentLogger });
-  for (const mode of modes.filter(isSupported)) {
-    const ports = new FakePorts();
-    const host = new PluginHost({ ports, cacheDir: join(dir, 'cache'), log: silentLogger, mode });
-    loaded.set(mode, { ports, host, plugin: await host.load(dir) });
-  }
+  host = new PluginHost({ sandbox: testSandbox, ports, cacheDir: join(dir, 'cache'), log: silentLogger });
+  plugin = await host.load(dir);
 });
 WebGlobals.after(async () => {
-  for (const { host } of loaded.values()) await host.close();
+  await host?.close(); // undefined when `before` failed
   await rm(dir, { recursive: true, force: true });
 });
 
-async function run(mode: RuntimeMode, endpoint: string, n = 0): Promise<unknown> {
-  const { plugin } = loaded.get(mode)!;
+async function run(endpoint: string, n = 0): Promise<unknown> {
   return JSON.parse(
     await plugin.run({
       endpoint,
@@ -199,54 +187,44 @@ async function run(mode: RuntimeMode, endpoint: string, n = 0): Promise<unknown>
   );
 }
 
-const lines = (mode: RuntimeMode): { level: string; message: string; fields?: { stack?: string } }[] =>
-  loaded.get(mode)!.ports.lines.map((line) => JSON.parse(line));
+const lines = (): { level: string; message: string; fields?: { stack?: string } }[] =>
+  ports.lines.map((line) => JSON.parse(line));
 
-for (const mode of modes) {
-  const test = (title: string, fn: () => Promise<void>): void => {
-    if (isSupported(mode)) WebGlobals(`${title} (${mode})`, fn);
-    else skip(`${title} (${mode})`, 'this Node cannot suspend WebAssembly (Node 24 can)');
-  };
-
-  for (const [n, name] of names.entries()) {
-    test(name, async () => assert.equal(await run(mode, 'case', n), JSON.parse(JSON.stringify(inNode[n]!()))));
-  }
-
-  test('random numbers differ between runs', async () => {
-    const runs = (await Promise.all([run(mode, 'random'), run(mode, 'random'), run(mode, 'random')])) as [
-      number,
-      string,
-    ][];
-    assert.is(new Set(runs.map(([number]) => number)).size, 3);
-    assert.is(new Set(runs.map(([, uuid]) => uuid)).size, 3);
-  });
-
-  test('every level of the console goes to the log of the host', async () => {
-    await run(mode, 'console');
-    const said = lines(mode).map(({ level, message }) => `${level} ${message}`);
-    const has = (line: string): void => assert.ok(said.includes(line), `${line} is not in\n${said.join('\n')}`);
-    has('info a log {"n":1} [2] Map [["k",{}]] undefined null');
-    has('info it has 5% of {"x":1} more');
-    has('debug a debug');
-    has('debug a trace');
-    has('warn a warning');
-    has('error assertion failed: an assertion');
-    has('info a group');
-    has('info [{"a":1}]');
-    has('info default: 2');
-    has('info [object Object] 1');
-    assert.ok(said.some((line) => line.startsWith('error TypeError: an error\n')));
-    assert.ok(said.some((line) => /^info t: \d+ ms$/.test(line)));
-    assert.not.ok(said.some((line) => line.includes('never')));
-  });
-
-  test('a thrown error is logged with the line of the source that threw it', async () => {
-    await run(mode, 'fail').catch(() => {});
-    const { stack } = lines(mode).find(({ message }) => message === 'endpoint failed')!.fields!;
-    const line = pluginSource.split('\n').findIndex((text) => text.includes('throw new Wrong')) + 1;
-    assert.match(stack!, new RegExp(`at fails \\(src/index\\.ts:${line}:\\d+\\)`));
-    assert.not.match(stack!, 'user.js');
-  });
+for (const [n, name] of names.entries()) {
+  WebGlobals(name, async () => assert.equal(await run('case', n), JSON.parse(JSON.stringify(inNode[n]!()))));
 }
+
+WebGlobals('random numbers differ between runs', async () => {
+  const runs = (await Promise.all([run('random'), run('random'), run('random')])) as [number, string][];
+  assert.is(new Set(runs.map(([number]) => number)).size, 3);
+  assert.is(new Set(runs.map(([, uuid]) => uuid)).size, 3);
+});
+
+WebGlobals('every level of the console goes to the log of the host', async () => {
+  await run('console');
+  const said = lines().map(({ level, message }) => `${level} ${message}`);
+  const has = (line: string): void => assert.ok(said.includes(line), `${line} is not in\n${said.join('\n')}`);
+  has('info a log {"n":1} [2] Map [["k",{}]] undefined null');
+  has('info it has 5% of {"x":1} more');
+  has('debug a debug');
+  has('debug a trace');
+  has('warn a warning');
+  has('error assertion failed: an assertion');
+  has('info a group');
+  has('info [{"a":1}]');
+  has('info default: 2');
+  has('info [object Object] 1');
+  assert.ok(said.some((line) => line.startsWith('error TypeError: an error\n')));
+  assert.ok(said.some((line) => /^info t: \d+ ms$/.test(line)));
+  assert.not.ok(said.some((line) => line.includes('never')));
+});
+
+WebGlobals('a thrown error is logged with the line of the source that threw it', async () => {
+  await run('fail').catch(() => {});
+  const { stack } = lines().find(({ message }) => message === 'endpoint failed')!.fields!;
+  const line = pluginSource.split('\n').findIndex((text) => text.includes('throw new Wrong')) + 1;
+  assert.match(stack!, new RegExp(`at fails \\(src/index\\.ts:${line}:\\d+\\)`));
+  assert.not.match(stack!, 'user.js');
+});
 
 WebGlobals.run();

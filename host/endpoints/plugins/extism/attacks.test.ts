@@ -2,5 +2,4 @@ import { assemblyScriptAttacker, installCompiler } from '../fixtures/assemblyscr
 import { attacks } from '../fixtures/attack-suite.ts';
 
 const attacker = assemblyScriptAttacker(await installCompiler());
-attacks('suspending', attacker);
-attacks('blocking', attacker);
+attacks(attacker);

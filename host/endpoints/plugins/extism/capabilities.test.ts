@@ -9,6 +9,7 @@ import { Storage } from '../../../data/storage/index.ts';
 import { skip } from '../../../test/skip.ts';
 import { compileFixture, installCompiler } from '../fixtures/assemblyscript/guest.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
+import { testSandbox } from '../fixtures/test-sandbox.ts';
 import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
 import type { PluginInvocation } from '../invocation/invocation.ts';
 
@@ -45,6 +46,7 @@ else {
       sqliteModule,
     });
     host = new PluginHost({
+      sandbox: testSandbox,
       ports: context.ports,
       cacheDir: join(dir, 'cache'),
       log: silentLogger,

@@ -2,5 +2,4 @@ import { assemblyScriptGuest, installCompiler } from '../fixtures/assemblyscript
 import { conformance } from '../fixtures/conformance-suite.ts';
 
 const guest = assemblyScriptGuest(await installCompiler());
-conformance('suspending', guest);
-conformance('blocking', guest);
+conformance(guest);

@@ -7,6 +7,7 @@ import { delay } from '../../../base/core/abort.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { endpoint, type ExtismModule, extismModule } from '../fixtures/extism-module.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
+import { testSandbox } from '../fixtures/test-sandbox.ts';
 import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
 import { runPlugin } from '../fixtures/run-plugin.ts';
@@ -32,6 +33,7 @@ Extism.before.each(async (context) => {
   context.dir = await mkdtemp(join(tmpdir(), 'aana-extism-'));
   context.ports = new FakePorts();
   context.host = new PluginHost({
+    sandbox: testSandbox,
     ports: context.ports,
     cacheDir: join(context.dir, 'cache'),
     log: silentLogger,
@@ -140,7 +142,7 @@ Extism('a plugin that is not what its plugin.json says is refused with a sentenc
   assert.match(await refusal(component), /is not a WebAssembly core module, which an Extism plugin must be$/);
   assert.match(
     await refusal({ functions: { a: '' } }, { runtime: 'component' }),
-    /is not a WebAssembly component; an Extism plugin says "runtime": "extism" in its plugin\.json$/,
+    /it is a core module; a plugin of Extism says "runtime": "extism" in its plugin\.json$/,
   );
   assert.match(
     await refusal(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0)),
@@ -149,7 +151,7 @@ Extism('a plugin that is not what its plugin.json says is refused with a sentenc
   assert.match(await refusal(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 99)), /cannot be compiled: /);
   assert.match(
     await refusal({ functions: { a: '' }, pages: 17 }),
-    /cannot be loaded: it needs 1114112 bytes of memory at once, the limit is 1048576$/,
+    /cannot be run: its process ended with 1: it needs 1114112 bytes of memory at once, the limit is 1048576$/,
   );
   assert.match(
     await refusal({ functions: { a: '' } }, { runtime: 'docker' }),

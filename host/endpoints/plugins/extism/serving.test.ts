@@ -40,7 +40,7 @@ const configOf = (dir: string): ReturnType<typeof loadConfig> =>
     cwd: dir,
     env: {},
     base: {
-      cache_dir: join(dir, 'cache'),
+      cache_dir: process.env['AANA_CACHE_DIR']!, // with the sandbox
       data_dir: join(dir, 'data'),
       media: { temp_dir: dir, ffmpeg_path: join(dir, 'ffmpeg') },
     },

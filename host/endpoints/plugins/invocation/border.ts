@@ -4,11 +4,11 @@ import { jsonShape } from '../../../base/core/json/json-shape.ts';
 import { jsonTexts } from '../capabilities/completion/completion-request.ts';
 import { outputTooLarge } from '../capabilities/scope/client-output.ts';
 import { toWitError } from '../capabilities/scope/wit-error.ts';
-import type { HostCalls, HostOperation, Outcome, WitEndpoint, WitError } from './protocol.ts';
+import type { GuestResult, HostCalls, HostOperation, WitEndpoint, WitError } from './protocol.ts';
 
 /**
- * Limits of one message from a plugin's worker to the host. The worker checks each message before it sends it, in the
- * guest's time, because the receiving thread serves all requests.
+ * Limits of what a guest passes to the host. The process of the plugin bounds the bytes of a message, and these bound
+ * what a message costs the host, whose thread serves all requests.
  */
 export const borderLimits = {
   /** Maximum characters of all texts of a call. */
@@ -44,26 +44,15 @@ const jsonArguments: { readonly [O in HostOperation]?: (...args: HostCalls[O]['a
   'remote.start': (_name, input) => [input],
 };
 
-/**
- * Returns the arguments of a call in a form that may cross to the host. Throws `ArgumentsTooLarge`, or `OutputTooLarge`
- * for a chunk over `answerBytes`.
- */
-export function boundedArguments(
-  operation: HostOperation,
-  args: readonly unknown[],
-  answerBytes: number,
-): readonly unknown[] {
-  if (operation === 'output.write') {
-    requireAnswer(String(args[0]), answerBytes);
-    return args;
-  }
+/** Throws `ArgumentsTooLarge`, or `OutputTooLarge` for a streamed value over `answerBytes`. */
+export function requireArguments(operation: HostOperation, args: readonly unknown[], answerBytes: number): void {
+  if (operation === 'output.write') return requireAnswer(String(args[0]), answerBytes);
   const size = new Size();
-  const bounded = args.map((arg) => size.take(arg));
+  for (const arg of args) size.take(arg);
   const textsOf = jsonArguments[operation] as ((...of: readonly unknown[]) => readonly unknown[]) | undefined;
   let elements = borderLimits.jsonElements;
   for (const text of textsOf?.(...args) ?? [])
     elements -= requireShape(String(text), 'the arguments of a call are', 'ArgumentsTooLarge', elements);
-  return bounded;
 }
 
 /** Adds up the size of a call. It throws before it looks at anything beyond a limit. */
@@ -72,52 +61,30 @@ class Size {
   #bytes = 0;
   #elements = 0;
 
-  /** Returns the argument with byte arrays in separate memory. */
-  take(value: unknown): unknown {
+  take(value: unknown): void {
     if (typeof value === 'string') {
       this.#chars += value.length;
       if (this.#chars > borderLimits.callChars) throw tooLarge(borderLimits.callChars, 'characters');
-      return value;
+    } else if (ArrayBuffer.isView(value)) {
+      this.#bytes += value.byteLength;
+      if (this.#bytes > borderLimits.callBytes) throw tooLarge(borderLimits.callBytes, 'bytes');
+    } else if (typeof value === 'object' && value !== null) {
+      const members = Array.isArray(value) ? value : Object.values(value);
+      this.#elements += members.length;
+      if (this.#elements > borderLimits.callElements) throw tooLarge(borderLimits.callElements, 'elements');
+      for (const member of members) this.take(member);
     }
-    if (typeof value !== 'object' || value === null) return value;
-    if (ArrayBuffer.isView(value)) return this.#takeBytes(value);
-    const members = Array.isArray(value) ? value : Object.values(value);
-    this.#elements += members.length;
-    if (this.#elements > borderLimits.callElements) throw tooLarge(borderLimits.callElements, 'elements');
-    const taken = members.map((member) => this.take(member));
-    if (taken.every((member, n) => member === members[n])) return value;
-    return Array.isArray(value) ? taken : Object.fromEntries(Object.keys(value).map((key, n) => [key, taken[n]]));
-  }
-
-  /** Copies a part of a larger memory, because a message would carry the whole memory or share it with the guest. */
-  #takeBytes(view: ArrayBufferView): ArrayBufferView {
-    this.#bytes += view.byteLength;
-    if (this.#bytes > borderLimits.callBytes) throw tooLarge(borderLimits.callBytes, 'bytes');
-    const isWhole = view.buffer instanceof ArrayBuffer && view.byteLength === view.buffer.byteLength;
-    return isWhole || !(view instanceof Uint8Array) ? view : Uint8Array.from(view);
   }
 }
 
-/** Returns the outcome of an invocation in a form that may cross to the host. */
-export function boundedOutcome(outcome: Outcome, answerBytes: number): Outcome {
+/** Returns the result of an endpoint, unless it is over a limit. */
+export function boundedResult(result: GuestResult, answerBytes: number): GuestResult {
   try {
-    switch (outcome.state) {
-      case 'returned':
-        requireAnswer(outcome.json, answerBytes);
-        return outcome;
-      case 'failed':
-        return { state: 'failed', error: boundedError(outcome.error) };
-      case 'stopped':
-        return outcome;
-      case 'trapped':
-        return {
-          state: 'trapped',
-          reason: cut(outcome.reason, borderLimits.errorMessageChars),
-          said: outcome.said && cut(outcome.said, borderLimits.errorMessageChars),
-        };
-    }
+    if ('err' in result) return { err: boundedError(result.err) };
+    requireAnswer(result.ok, answerBytes);
+    return result;
   } catch (error) {
-    return { state: 'failed', error: toWitError(error) };
+    return { err: toWitError(error) };
   }
 }
 
@@ -164,7 +131,7 @@ export function requireShallowError(json: string): void {
   requireShape(json, 'the data of an error are', 'OutputTooLarge');
 }
 
-function requireAnswer(json: string, answerBytes: number): void {
+export function requireAnswer(json: string, answerBytes: number): void {
   if (json.length > answerBytes || (3 * json.length > answerBytes && Buffer.byteLength(json) > answerBytes))
     throw outputTooLarge(answerBytes);
   requireShape(json, 'the answer is', 'OutputTooLarge', borderLimits.answerElements);
@@ -178,7 +145,8 @@ function requireShape(
   mostElements = Number.POSITIVE_INFINITY,
 ): number {
   if (json.length <= 2 * borderLimits.jsonDepth) return 0; // a level has at least two characters
-  const { depth, elements } = jsonShape(json);
+  const most = { depth: borderLimits.jsonDepth, elements: mostElements };
+  const { depth, elements } = jsonShape(json, undefined, most);
   if (depth > borderLimits.jsonDepth)
     throw fail(name, `${what} nested deeper than the limit of ${borderLimits.jsonDepth} levels`, {
       data: { limit: borderLimits.jsonDepth },
@@ -193,7 +161,10 @@ function requireShape(
 
 /** Whether JSON is nested deeper than the limit. */
 export function isDeep(json: string): boolean {
-  return json.length > 2 * borderLimits.jsonDepth && jsonShape(json).depth > borderLimits.jsonDepth;
+  return (
+    json.length > 2 * borderLimits.jsonDepth &&
+    jsonShape(json, undefined, { depth: borderLimits.jsonDepth }).depth > borderLimits.jsonDepth
+  );
 }
 
 function tooLarge(limit: number, unit: string): AanaError {

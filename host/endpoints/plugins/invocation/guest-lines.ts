@@ -1,7 +1,12 @@
 import type { Logger, LogLevel } from '../../../base/core/log/logger.ts';
 import type { AcceptedInvocation } from './accepted-invocation.ts';
+import { isDeep } from './border.ts';
 import { guestFields } from './invocation-errors.ts';
 import { PacedLog } from './paced-log.ts';
+
+/** Maximum lines of one invocation, and characters of a line and of its fields. */
+const maxLines = 1_000;
+const maxLineChars = 16 * 1024;
 
 export interface GuestLinesOptions {
   /** The log for lines outside of invocations. */
@@ -9,31 +14,31 @@ export interface GuestLinesOptions {
   /** Returns a text of the guest with positions in the plugin's sources instead of its bundle. */
   inSources(text: string): string;
   /** Called when a line cannot be written. */
-  onFault(id: number | undefined, error: unknown): void;
+  onFault(invocation: AcceptedInvocation | undefined, error: unknown): void;
 }
 
 /** Writes log lines and progress of a plugin's guests, for a few milliseconds in each turn of the event loop. */
 export class GuestLines {
   readonly #options: GuestLinesOptions;
   readonly #paced: PacedLog;
+  /** Lines so far outside of invocations. */
+  lines = 0;
 
   constructor(options: GuestLinesOptions) {
     this.#options = options;
     this.#paced = new PacedLog((lines) => options.log.warn('lines of the plugin were dropped', { lines }));
   }
 
-  /** Adds a line. The time for writing it is charged to the guest, also after the guest has ended. */
+  /**
+   * Adds a line. The time for writing it is charged to the guest, also after the guest has ended. Lines over the limit
+   * are dropped, long lines are cut, and fields that are long or nested too deep are left out.
+   */
   add(invocation: AcceptedInvocation | undefined, level: LogLevel, message: string, fields: string): void {
-    const { log, inSources, onFault } = this.#options;
-    this.#paced.add(invocation?.id, message.length + fields.length, () => {
-      const startedAt = performance.now();
-      try {
-        (invocation?.log ?? log)[level](inSources(message), guestFields(inSources(fields)));
-      } catch (error) {
-        onFault(invocation?.id, error);
-      }
-      invocation?.scope.charge(performance.now() - startedAt);
-    });
+    const line = ++(invocation ?? this).lines;
+    if (line === maxLines + 1) this.#write(invocation, 'warn', `further lines are dropped after ${maxLines}`, '');
+    if (line > maxLines) return;
+    const isLong = fields.length > maxLineChars || isDeep(fields);
+    this.#write(invocation, level, message.slice(0, maxLineChars), isLong ? '' : fields);
   }
 
   addProgress({ id, log, request: { endpoint } }: AcceptedInvocation, fraction: number, text: string): void {
@@ -48,5 +53,18 @@ export class GuestLines {
   /** Writes all waiting lines. */
   flush(): void {
     this.#paced.flush();
+  }
+
+  #write(invocation: AcceptedInvocation | undefined, level: LogLevel, message: string, fields: string): void {
+    const { log, inSources, onFault } = this.#options;
+    this.#paced.add(invocation?.id, message.length + fields.length, () => {
+      const startedAt = performance.now();
+      try {
+        (invocation?.log ?? log)[level](inSources(message), guestFields(inSources(fields)));
+      } catch (error) {
+        onFault(invocation, error);
+      }
+      invocation?.scope.charge(performance.now() - startedAt);
+    });
   }
 }

@@ -1,101 +1,98 @@
-import { threadsNow } from '../../../base/core/clock.ts';
 import { type Deferred, deferred } from '../../../base/core/deferred.ts';
-import type { AanaError } from '../../../base/core/errors.ts';
+import { type AanaError, fail } from '../../../base/core/errors.ts';
 import { FairQueue } from '../../../base/core/fair-queue.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import { requestContextOf, traceFields } from '../../../base/core/request-context.ts';
-import { CalledDeployments } from './called-deployments.ts';
 import { HeldChars, heldCharsLimits } from '../capabilities/scope/held-chars.ts';
 import { InvocationScope } from '../capabilities/scope/invocation-scope.ts';
 import { RequestUrls } from '../capabilities/scope/request-urls.ts';
+import type { PluginPorts } from '../ports.ts';
 import type { Granted } from '../rights/grants.ts';
+import type { PluginLimits } from '../rights/limits.ts';
+import type { RunLimits, SandboxOutcome } from '../sandbox/index.ts';
+import type { AcceptedInvocation } from './accepted-invocation.ts';
+import { boundedResult } from './border.ts';
+import { CalledDeployments } from './called-deployments.ts';
+import { GuestCalls } from './guest-calls.ts';
 import { GuestLines } from './guest-lines.ts';
 import type { PluginInvocation, Result } from './invocation.ts';
 import { EndedInvocations, type InvocationCounters } from './invocation-counters.ts';
 import { endReason, overCpuLimit, overCpuSlice, overDeadline, trapError, unavailable } from './invocation-errors.ts';
-import type { PluginLimits } from '../rights/limits.ts';
-import type { LoadedComponent } from '../component/loaded-component.ts';
+import type { PluginProcess } from './plugin-process.ts';
 import type { PluginTelemetry } from './plugin-telemetry.ts';
-import { PluginThreads } from '../threads/plugin-threads.ts';
-import type { PluginWorker, PluginWorkerEvents } from '../threads/plugin-worker.ts';
-import type { PluginPorts } from '../ports.ts';
-import type { HostCall, HostReply, Outcome, RuntimeMode, WitEndpoint } from './protocol.ts';
-import type { AcceptedInvocation } from './accepted-invocation.ts';
+import { lastWords, maxPrinted, runtimeNoise } from './printed.ts';
+import type { GuestResult } from './protocol.ts';
+
+/** Bytes of output and of lines that wait for the host before the guest does. */
+const creditBytes = 64 * 1024;
+/** Resources of WASI, beside those of the host, that a guest holds at a time. */
+const wasiHandles = 10_000;
 
 export interface PluginRuntimeOptions {
   readonly name: string;
-  readonly component: LoadedComponent;
-  readonly mode: RuntimeMode;
+  readonly process: PluginProcess;
+  /** Maximum number of invocations that run at a time. */
+  readonly concurrency: number;
   readonly granted: Granted;
-  /** Pages of the plugin's instances, which all of its threads share. */
-  readonly pages: Int32Array;
   readonly ports: PluginPorts;
   readonly telemetry: PluginTelemetry;
   /** Returns a text of the guest with positions in the plugin's sources instead of its bundle. */
   inSources(text: string): string;
   /** Runs a helper of the plugin. Undefined in the runtime that runs helpers. */
   readonly runHelper?: ((invocation: PluginInvocation) => Promise<string>) | undefined;
-  /** Number of threads with one invocation at a time each. Undefined: as the limits say for endpoints. */
-  readonly helperThreads?: number | undefined;
 }
 
-/** Runs the invocations of one plugin, each within its limits, in threads of the plugin. */
+/** Returns the limits of one run that its process enforces. */
+export function runLimits(limits: PluginLimits, isStreaming: boolean): RunLimits {
+  return {
+    cpuMs: limits.cpuMs,
+    stretchMs: limits.cpuSliceMs,
+    hostCalls: limits.hostCalls,
+    handles: limits.handles + wasiHandles,
+    creditBytes,
+    outputBytes: isStreaming ? limits.outputBytes : 0,
+  };
+}
+
+/** Runs invocations of one plugin, each within its limits, in the plugin's process. */
 export class PluginRuntime {
   readonly #options: PluginRuntimeOptions;
   readonly #log: Logger;
-  readonly #threads: PluginThreads;
   readonly #queue = new FairQueue<AcceptedInvocation>();
+  /**
+   * Invocations whose process was lost, and that run again. They do so one at a time, because one of them may have ended
+   * the process.
+   */
+  readonly #lost: AcceptedInvocation[] = [];
   readonly #invocations = new Map<number, AcceptedInvocation>();
   readonly #settling = new Set<Promise<void>>();
   readonly #lines: GuestLines;
   readonly #held: HeldChars;
   readonly #ended = new EndedInvocations();
   readonly #called: CalledDeployments;
+  /** Runs that have not ended, also those whose invocation is settled. */
+  #running = 0;
+  /** Of these, those that run again. */
+  #runningAgain = 0;
+  /** Whether the process had no room for a run, and none has ended since. */
+  #isFull = false;
   #lastId = 0;
   #isClosed = false;
   /** Resolved when the last invocation has ended. Undefined until someone waits for that. */
   #idle: Deferred<void> | undefined;
 
   constructor(options: PluginRuntimeOptions) {
+    const { name, ports, granted, inSources, process } = options;
     this.#options = options;
-    this.#log = options.ports.log.child({ plugin: options.name });
-    this.#held = new HeldChars(heldCharsLimits(options.granted.limits).plugin);
-    this.#called = new CalledDeployments(options.granted.deployments);
+    this.#log = ports.log.child({ plugin: name });
+    this.#held = new HeldChars(heldCharsLimits(granted.limits).plugin);
+    this.#called = new CalledDeployments(granted.deployments);
     this.#lines = new GuestLines({
       log: this.#log,
-      inSources: options.inSources,
-      onFault: (id, error) => this.#onFault(id, error),
+      inSources,
+      onFault: (invocation, error) => invocation && this.#onFault(invocation, error),
     });
-    const { component, mode, granted, helperThreads, pages } = options;
-    const events: PluginWorkerEvents = {
-      onCall: (id, request, cpuMs) => this.#onCall(id, request, cpuMs),
-      onOutput: (id) => this.#invocations.get(id)?.scope.output.take(),
-      onDrop: (id, handle) => this.#invocations.get(id)?.scope.drop(handle),
-      onProgress: (...report) => this.#onProgress(...report),
-      onLog: (id, level, message, fields) =>
-        this.#lines.add(id === undefined ? undefined : this.#invocations.get(id), level, message, fields),
-      onFree: () => this.#dispatch(),
-      onDone: (id, outcome, cpuMs) => this.#onDone(id, outcome, cpuMs),
-      onFault: (id, error) => this.#onFault(id, error),
-      onStuck: (worker, slot) =>
-        this.#lose(worker, slot, 'computed too long', (invocation) =>
-          overCpuSlice(invocation.request.endpoint, this.#limits.cpuSliceMs),
-        ),
-      onDeath: (worker, slot, reason) =>
-        this.#lose(worker, slot, reason, (invocation) => trapError(options.name, invocation.request.endpoint, reason)),
-    };
-    this.#threads = new PluginThreads({
-      ...{ component, mode, limits: granted.limits, helperThreads, pages, events },
-      onRoom: () => this.#dispatch(),
-      onTakenBack: (ids) =>
-        this.#waitAgain(ids.map((id) => this.#invocations.get(id)).filter((invocation) => invocation !== undefined)),
-      onStartFailed: (error, isLast) => this.#onStartFailed(error, isLast),
-    });
-  }
-
-  /** Starts the first thread. Returns the endpoints that the plugin describes. */
-  async start(): Promise<readonly WitEndpoint[]> {
-    return this.#threads.start();
+    process.onChange((refusal) => (refusal === undefined ? this.#dispatch() : this.#refuse(refusal)));
   }
 
   /**
@@ -106,8 +103,10 @@ export class PluginRuntime {
     const { signal, requestId } = request;
     const deadlineMs = Math.min(request.deadlineMs, this.#limits.timeoutMs);
     const deadlineAt = performance.now() + deadlineMs;
+    const { refusal } = this.#options.process;
     if (signal.aborted) return Promise.reject(endReason(signal.reason));
     if (this.#isClosed) return Promise.reject(this.#unavailable('is closed'));
+    if (refusal !== undefined) return Promise.reject(this.#unavailable(refusal));
     const id = ++this.#lastId;
     const record = this.#options.telemetry.invocation(request.endpoint, request.traceparent);
     const onAbort = (): void => this.#end(invocation, endReason(signal.reason));
@@ -126,13 +125,16 @@ export class PluginRuntime {
       deadlineMs,
       deadlineAt,
       settled: deferred<string>(),
-      scope: this.#newScope(request, record.traceparent, deadlineAt, (error) => this.#end(invocation, error)),
-      worker: undefined,
+      scope: this.#newScope(request, record.traceparent, deadlineAt),
+      run: undefined,
       wasLost: false,
+      lostMs: 0,
       userId: request.userId ?? null,
       priority: request.priority ?? 0,
       cost: 1, // the duration of an invocation is unknown
       cpuMs: 0,
+      lines: 0,
+      printed: '',
       ending: undefined,
       isSettled: false,
       release: () => {
@@ -152,15 +154,10 @@ export class PluginRuntime {
   }
 
   counters(): InvocationCounters {
-    const queued = this.#queue.size;
+    const queued = this.#queue.size + this.#lost.length;
     const ended = this.#ended.counters();
     const cpuMs = [...this.#invocations.values()].reduce((total, invocation) => total + invocation.cpuMs, ended.cpuMs);
     return { ...ended, running: this.#invocations.size - queued, queued, cpuMs };
-  }
-
-  /** The number of threads that are ready for invocations. */
-  get threads(): number {
-    return this.#threads.size;
   }
 
   /** Waits for all invocations, then closes. */
@@ -170,126 +167,155 @@ export class PluginRuntime {
     await this.close();
   }
 
-  /** Ends all threads. Invocations that still run fail as unavailable. Resolves when everything is cleaned up. */
+  /** Invocations that still run fail as unavailable. Resolves when everything is cleaned up. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const ended = this.#threads.close();
     for (const invocation of this.#invocations.values())
       this.#settle(invocation, { error: this.#unavailable('was closed') });
     this.#lines.flush();
-    await Promise.all([ended, ...this.#settling]);
+    await Promise.all(this.#settling);
   }
 
-  /** Gives waiting invocations to threads that can begin them. */
+  /** Begins waiting invocations for which there is a place. */
   #dispatch(): void {
-    if (this.#isClosed) return;
-    const { outputBytes } = this.#limits;
-    while (this.#queue.size > 0) {
-      const worker = this.#threads.choose();
-      if (!worker) break;
-      const invocation = this.#queue.take()!;
-      invocation.worker = worker;
-      invocation.record.begin();
-      const { endpoint, input, requestId, userId, priority, write } = invocation.request;
-      const ring = worker.run({
-        id: invocation.id,
-        endpoint,
-        input,
-        requestId,
-        userId,
-        priority,
-        traceparent: invocation.record.traceparent,
-        deadlineAt: threadsNow() + invocation.deadlineAt - performance.now(),
-        outputBytes: write && outputBytes,
-        answerBytes: outputBytes,
-      });
-      if (ring) invocation.scope.output.attach(ring);
+    const { process, concurrency } = this.#options;
+    while (!this.#isClosed && !this.#isFull && this.#running < concurrency && process.isReady) {
+      const next = (this.#runningAgain === 0 ? this.#lost.shift() : undefined) ?? this.#queue.take();
+      if (!next) return;
+      this.#begin(next);
     }
-    this.#threads.wanted(this.#queue.size);
   }
 
-  /** Puts invocations back into the queue, before later ones, because another thread must run them. */
-  #waitAgain(invocations: readonly AcceptedInvocation[]): void {
-    for (const invocation of invocations.toSorted((a, b) => b.id - a.id)) {
-      void invocation.scope.output.detach();
-      invocation.worker = undefined;
-      this.#queue.giveBack(invocation);
-    }
+  #begin(invocation: AcceptedInvocation): void {
+    const { endpoint, input, write } = invocation.request;
+    this.#running++;
+    if (invocation.wasLost) this.#runningAgain++;
+    invocation.record.begin();
+    const calls = new GuestCalls(invocation, { lines: this.#lines, answerBytes: this.#limits.outputBytes });
+    const run = this.#options.process.run({
+      export: 'run',
+      args: [endpoint, input],
+      limits: runLimits(this.#limits, write !== undefined),
+      answer: (name, args, cpuMs) => {
+        this.#spend(invocation, cpuMs);
+        return calls.answer(name, args);
+      },
+      onTold: (name, args) => calls.take(name, args),
+      onOutput: ([chunk]) => calls.write(chunk as string).catch((error: unknown) => this.#end(invocation, error)),
+      onPrinted: (text) => this.#onPrinted(invocation, text),
+      onDropped: (_type, handle) => calls.drop(handle),
+    });
+    invocation.run = run;
+    void run.outcome.then((outcome) => this.#onOutcome(invocation, outcome));
   }
 
   get #limits(): PluginLimits {
     return this.#options.granted.limits;
   }
 
-  #onStartFailed(error: unknown, isLast: boolean): void {
-    this.#log.error('plugin thread did not start', { error });
-    if (isLast)
-      for (let invocation = this.#queue.peek(); invocation; invocation = this.#queue.peek())
-        this.#settle(invocation, { error: this.#unavailable('cannot start') });
+  /** Ends a guest that has cost too much. The process does not know what the host computes for it. */
+  #spend(invocation: AcceptedInvocation, cpuMs: number): void {
+    invocation.cpuMs = invocation.lostMs + cpuMs + invocation.scope.hostMs;
+    if (invocation.cpuMs > this.#limits.cpuMs)
+      this.#end(invocation, overCpuLimit(invocation.request.endpoint, this.#limits.cpuMs));
   }
 
-  /** Answers a call. It ends a guest that calls or computes too much, because such a guest could ignore an error. */
-  #onCall(id: number, request: HostCall, cpuMs: number): Promise<HostReply> {
-    const invocation = this.#invocations.get(id);
-    if (!invocation) return new Promise(() => {});
-    const answer = invocation.scope.answer(request);
-    invocation.cpuMs = cpuMs + invocation.scope.hostMs;
-    if (this.#queue.size > 0) this.#dispatch(); // the waiting guest has left its thread
-    const exceeded =
-      invocation.scope.callsExceeded ??
-      (invocation.cpuMs > this.#limits.cpuMs
-        ? overCpuLimit(invocation.request.endpoint, this.#limits.cpuMs)
-        : undefined);
-    if (exceeded) this.#end(invocation, exceeded);
-    return answer;
+  /** Logs what a guest prints. Language runtimes print the stack of a panic. */
+  #onPrinted(invocation: AcceptedInvocation, text: string): void {
+    if (runtimeNoise.test(text) || invocation.printed.length >= maxPrinted) return;
+    const shown = text.slice(0, maxPrinted);
+    invocation.printed += shown;
+    this.#lines.add(invocation, 'warn', 'plugin printed', JSON.stringify({ text: shown.trim() }));
   }
 
-  #onDone(id: number, outcome: Outcome, cpuMs: number): void {
-    const invocation = this.#invocations.get(id);
-    if (invocation) invocation.cpuMs = cpuMs + invocation.scope.hostMs;
-    if (invocation) this.#finish(invocation, this.#resultOf(invocation, outcome));
+  #onOutcome(invocation: AcceptedInvocation, outcome: SandboxOutcome): void {
+    this.#running--;
+    if (invocation.wasLost) this.#runningAgain--;
+    invocation.run = undefined;
+    const isRefused = outcome.state === 'failed' && outcome.code === 'busy';
+    if (!isRefused) this.#isFull = false;
+    if (!invocation.isSettled) {
+      if (outcome.state === 'lost') this.#onLost(invocation);
+      else if (isRefused) this.#onRefused(invocation);
+      else {
+        const result = this.#resultOf(invocation, outcome);
+        invocation.cpuMs = invocation.lostMs + outcome.cpuMs + invocation.scope.hostMs;
+        this.#finish(invocation, result);
+      }
+    }
     this.#dispatch();
   }
 
-  /** Called when a message of the guest cannot be handled. Only the invocation of the message fails. */
-  #onFault(id: number | undefined, error: unknown): void {
-    const invocation = id === undefined ? undefined : this.#invocations.get(id);
-    const reason = error instanceof Error ? error.message : String(error);
-    if (invocation)
-      this.#end(
-        invocation,
-        trapError(
-          this.#options.name,
-          invocation.request.endpoint,
-          `one of its messages could not be handled: ${reason}`,
-        ),
-      );
+  /** Handles the loss of the process. An invocation without any effect runs again, and clients can repeat the others. */
+  #onLost(invocation: AcceptedInvocation): void {
+    const { ending, scope, wasLost } = invocation;
+    if (ending || scope.isTouched || wasLost || this.#isClosed) {
+      const reason = this.#unavailable('had to be restarted while it worked on the request; try again');
+      this.#finish(invocation, { error: ending?.reason ?? reason });
+      return;
+    }
+    invocation.wasLost = true;
+    invocation.lostMs = invocation.cpuMs;
+    this.#lost.push(invocation);
   }
 
-  /** Settles an invocation whose guest has ended, after the client has received the earlier output. */
+  /** The process has no room for the run, which has not begun. It waits for the end of another one. */
+  #onRefused(invocation: AcceptedInvocation): void {
+    const { ending } = invocation;
+    if (ending || this.#running === 0) {
+      const reason = this.#unavailable('has no room for the request; try again');
+      this.#finish(invocation, { error: ending?.reason ?? reason });
+      return;
+    }
+    this.#isFull = true;
+    if (invocation.wasLost) this.#lost.unshift(invocation);
+    else this.#queue.giveBack(invocation);
+  }
+
+  /** Called when a line of the guest cannot be written. Only its invocation fails. */
+  #onFault(invocation: AcceptedInvocation, error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    const { endpoint } = invocation.request;
+    this.#end(
+      invocation,
+      trapError(this.#options.name, endpoint, `one of its messages could not be handled: ${reason}`),
+    );
+  }
+
+  /** Settles an invocation whose guest has ended, after the client has received the output. */
   #finish(invocation: AcceptedInvocation, result: Result): void {
-    invocation.worker = undefined; // the thread has a free place
-    const sent = invocation.scope.output.detach();
-    if (sent && !invocation.ending) void sent.then(() => this.#settle(invocation, result));
+    const { output } = invocation.scope;
+    const settle = (): void => this.#settle(invocation, output.failure ? { error: output.failure.reason } : result);
+    if (output.sent && !invocation.ending) void output.sent.then(settle);
     else this.#settle(invocation, result);
   }
 
-  #resultOf(invocation: AcceptedInvocation, outcome: Outcome): Result {
+  #resultOf(invocation: AcceptedInvocation, outcome: Exclude<SandboxOutcome, { state: 'lost' }>): Result {
+    const { name, inSources } = this.#options;
+    const { endpoint } = invocation.request;
     if (invocation.ending) return { error: invocation.ending.reason };
-    switch (outcome.state) {
-      case 'returned':
-        return { json: outcome.json };
-      case 'failed':
-        return { error: invocation.scope.errorOf(outcome.error) };
-      case 'stopped':
-        return { error: overCpuSlice(invocation.request.endpoint, this.#limits.cpuSliceMs) };
-      case 'trapped':
-        invocation.log.warn('plugin trapped', {
-          endpoint: invocation.request.endpoint,
-          reason: outcome.reason,
-          content: outcome.said,
-        });
-        return { error: trapError(this.#options.name, invocation.request.endpoint, outcome.reason, outcome.said) };
+    if (outcome.state === 'stopped') return { error: this.#unavailable('was stopped') };
+    if (outcome.state === 'returned') {
+      const startedAt = performance.now();
+      const result = boundedResult(outcome.value as GuestResult, this.#limits.outputBytes);
+      invocation.scope.charge(performance.now() - startedAt);
+      return 'ok' in result ? { json: result.ok } : { error: invocation.scope.errorOf(result.err) };
+    }
+    switch (outcome.code) {
+      case 'cpu':
+        return { error: overCpuLimit(endpoint, this.#limits.cpuMs) };
+      case 'stretch':
+        return { error: overCpuSlice(endpoint, this.#limits.cpuSliceMs) };
+      case 'calls': {
+        const limit = this.#limits.hostCalls;
+        const message = `the invocation called the host more than ${limit} times`;
+        return { error: fail('TooManyHostCalls', message, { data: { limit } }) };
+      }
+      default: {
+        const said = lastWords(invocation.printed);
+        invocation.log.warn('plugin trapped', { endpoint, reason: outcome.reason, content: said });
+        return { error: trapError(name, endpoint, outcome.reason, said === undefined ? undefined : inSources(said)) };
+      }
     }
   }
 
@@ -297,14 +323,17 @@ export class PluginRuntime {
   #end(invocation: AcceptedInvocation, reason: unknown): void {
     if (invocation.ending || invocation.isSettled) return;
     invocation.ending = { reason };
-    const { worker } = invocation;
-    if (!worker || worker.slots.takeBack(invocation.id)) {
+    const { run } = invocation;
+    if (!run) {
       this.#settle(invocation, { error: reason });
       return;
     }
-    worker.slots.markClientGone(invocation.id);
     invocation.scope.abort(reason);
-    const grace = setTimeout(() => this.#give(invocation, worker, reason), this.#limits.graceMs);
+    run.warn();
+    const grace = setTimeout(() => {
+      invocation.log.warn('plugin did not stop in time', { endpoint: invocation.request.endpoint });
+      this.#settle(invocation, { error: reason });
+    }, this.#limits.graceMs);
     const { release } = invocation;
     invocation.release = () => {
       release();
@@ -312,58 +341,17 @@ export class PluginRuntime {
     };
   }
 
-  /**
-   * Abandons an invocation. A suspended guest is never resumed, a guest that computes is stopped, and a thread with a
-   * single guest is ended.
-   */
-  #give(invocation: AcceptedInvocation, worker: PluginWorker, reason: unknown): void {
-    invocation.log.warn('plugin did not stop in time', { endpoint: invocation.request.endpoint });
-    this.#settle(invocation, { error: reason });
-    if (this.#options.mode === 'suspending') {
-      worker.abandon(invocation.id);
-      worker.interrupt(invocation.id);
-    } else this.#lose(worker, undefined, 'did not stop', () => reason);
-  }
-
-  /**
-   * Handles the loss of a thread. The invocation at fault fails, invocations without any effect run again in another
-   * thread, and clients can repeat the others.
-   */
-  #lose(
-    worker: PluginWorker,
-    slot: number | undefined,
-    reason: string,
-    errorFor: (invocation: AcceptedInvocation) => unknown,
-  ): void {
-    const culprit = slot === undefined ? undefined : worker.slots.idIn(slot);
-    const invocations = worker.slots.ids
-      .map((id) => this.#invocations.get(id))
-      .filter((invocation) => invocation !== undefined);
-    const notBegun = invocations.filter(({ id }) => worker.slots.takeBack(id));
-    if (!this.#threads.remove(worker)) return; // the thread is not ready yet or already lost
-    this.#log.warn('plugin thread ended', { reason, invocations: invocations.length });
-    const again = [...notBegun];
-    for (const invocation of invocations) {
-      if (notBegun.includes(invocation)) continue;
-      invocation.scope.output.take(); // output in the ring counts as an effect
-      if (invocation.ending) this.#settle(invocation, { error: invocation.ending.reason });
-      else if (invocation.id === culprit) this.#finish(invocation, { error: errorFor(invocation) });
-      else if (!invocation.scope.isTouched && !invocation.wasLost) {
-        invocation.wasLost = true;
-        again.push(invocation);
-      } else
-        this.#finish(invocation, {
-          error: this.#unavailable('had to be restarted because of another request; try again'),
-        });
-    }
-    this.#waitAgain(again);
-    this.#dispatch();
+  #refuse(refusal: string): void {
+    const next = (): AcceptedInvocation | undefined => this.#lost[0] ?? this.#queue.peek();
+    for (let invocation = next(); invocation; invocation = next())
+      this.#settle(invocation, { error: this.#unavailable(refusal) });
   }
 
   /** Settles an invocation once, after its resources are released. */
   #settle(invocation: AcceptedInvocation, result: Result): void {
     if (invocation.isSettled) return;
     invocation.isSettled = true;
+    invocation.run?.cancel(); // it has ended, unless the invocation is abandoned
     this.#lines.end(invocation.id);
     invocation.release();
     this.#invocations.delete(invocation.id);
@@ -373,6 +361,8 @@ export class PluginRuntime {
     if ('json' in result) this.#called.add(invocation.request.endpoint, invocation.scope.calledDeployments);
     if (this.#invocations.size === 0) this.#idle?.resolve();
     this.#queue.remove(invocation);
+    const lost = this.#lost.indexOf(invocation);
+    if (lost >= 0) this.#lost.splice(lost, 1);
     const settling = this.#dispose(invocation).then(() =>
       'json' in result ? invocation.settled.resolve(result.json) : invocation.settled.reject(result.error),
     );
@@ -388,18 +378,13 @@ export class PluginRuntime {
     }
   }
 
-  #newScope(
-    request: PluginInvocation,
-    place: string | undefined,
-    deadlineAt: number,
-    onOutputFailed: (error: unknown) => void,
-  ): InvocationScope {
+  #newScope(request: PluginInvocation, place: string | undefined, deadlineAt: number): InvocationScope {
     const { name, ports, granted, telemetry, runHelper } = this.#options;
     const { files, write, onProgress, requestUrls = new RequestUrls(request.input) } = request;
     const context = { ...requestContextOf(request), requestId: request.requestId, traceparent: place, deadlineAt };
     return new InvocationScope({
       expectedDeployments: this.#called.expectedOf(request.endpoint),
-      ...{ ports, plugin: name, granted, context, files, requestUrls, onOutputFailed, held: this.#held, telemetry },
+      ...{ ports, plugin: name, granted, context, files, requestUrls, held: this.#held, telemetry },
       startHelper:
         runHelper &&
         ((helper, input, signal, traceparent) =>
@@ -416,13 +401,6 @@ export class PluginRuntime {
       onProgress: onProgress && ((fraction, text) => request.onProgress!(fraction, text)),
       write: write && ((chunk) => request.write!(chunk)),
     });
-  }
-
-  #onProgress(id: number, fraction: number, text: string, until: number | undefined): void {
-    const invocation = this.#invocations.get(id);
-    if (!invocation) return;
-    this.#lines.addProgress(invocation, fraction, text);
-    invocation.scope.progress?.report(fraction, text, until);
   }
 
   #unavailable(what: string): AanaError {

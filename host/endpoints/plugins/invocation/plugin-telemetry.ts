@@ -12,7 +12,7 @@ import type { HostCall } from './protocol.ts';
 export interface InvocationRecord {
   /** The position of the invocation in the trace. */
   readonly traceparent: string | undefined;
-  /** Called when a thread begins the invocation. */
+  /** Called when the invocation begins in the plugin's process. */
   begin(): void;
   /** Called at the end, with the error and the milliseconds of computing. */
   end(result: { readonly error?: unknown; readonly cpuMs: number }): void;
@@ -88,7 +88,7 @@ export class PluginTelemetry {
     return new OpenInvocation(this, work.begin(parent), attributes);
   }
 
-  /** Reports that a thread begins an invocation, which waited for `seconds`. */
+  /** Reports that an invocation begins, which waited for `seconds`. */
   begun(seconds: number, attributes: Attributes): void {
     this.#waits.record(seconds, attributes);
   }

@@ -2,13 +2,13 @@ import * as z from 'zod';
 
 /** Limits for guest code. */
 export interface PluginLimits {
-  /** Maximum bytes of one instance, in all memories and tables together. */
+  /** Maximum bytes of each memory of an instance. */
   readonly memoryBytes: number;
-  /** Maximum bytes of all instances of a plugin together. Each instance may use an equal share at any time. */
+  /** Maximum bytes of the plugin's process with all instances, beside what the process itself needs. */
   readonly totalMemoryBytes: number;
   /** Milliseconds of computing for a whole invocation. */
   readonly cpuMs: number;
-  /** Milliseconds of computing without a host call. */
+  /** Milliseconds of computing without a call that the host answers. */
   readonly cpuSliceMs: number;
   /** Milliseconds for an invocation, including the wait for its turn. */
   readonly timeoutMs: number;
@@ -20,15 +20,10 @@ export interface PluginLimits {
   readonly hostCalls: number;
   /** Maximum number of videos, audios, images, streams and helpers that one invocation holds at a time. */
   readonly handles: number;
-  /** Maximum number of concurrent invocations of one plugin where guests are suspended (Node 24 and later). */
+  /** Maximum number of concurrent invocations of one component. */
   readonly maxSuspended: number;
-  /**
-   * Maximum number of threads of one plugin. Before Node 24 each thread has one invocation. On Node 24 and later,
-   * further threads start while a guest computes for long.
-   */
+  /** Maximum number of threads of one plugin's process. An Extism plugin has one for each concurrent invocation. */
   readonly maxThreads: number;
-  /** Minimum milliseconds for which a thread beyond the first is kept without work. */
-  readonly idleMs: number;
   /** Maximum number of invocations of one plugin that wait for a place. */
   readonly maxQueued: number;
 }
@@ -45,7 +40,6 @@ export const defaultLimits: PluginLimits = {
   handles: 256,
   maxSuspended: 128,
   maxThreads: 8,
-  idleMs: 60_000,
   maxQueued: 256,
 };
 

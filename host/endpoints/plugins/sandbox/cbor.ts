@@ -20,10 +20,11 @@ export const maxValues = 1024 * 1024;
 const maxWhole = Number.MAX_SAFE_INTEGER;
 const emptyBuffer = Buffer.alloc(0);
 
-/** Appends CBOR to a buffer that grows. */
+/** Appends CBOR to a buffer that grows. Writes nothing that {@link readCbor} refuses. */
 export class CborWriter {
   #buffer: Buffer = emptyBuffer;
   #length = 0;
+  #values = 0;
 
   /** `head` is the number of bytes that are left free at the beginning. */
   constructor(head = 0) {
@@ -38,6 +39,7 @@ export class CborWriter {
 
   write(value: CborValue | undefined, depth = 0): void {
     if (depth > maxDepth) throw new MalformedError('a value is nested too deep');
+    if (++this.#values > maxValues) throw new MalformedError(`it has more than ${maxValues} values`);
     switch (typeof value) {
       case 'string':
         return this.#text(value);
@@ -63,7 +65,7 @@ export class CborWriter {
       const entries = Object.entries(value);
       this.#head(5, entries.length);
       for (const [name, member] of entries) {
-        this.#text(name);
+        this.write(name, depth + 1);
         this.write(member, depth + 1);
       }
     }

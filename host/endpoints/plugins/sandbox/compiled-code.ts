@@ -202,7 +202,11 @@ async function openComponent(options: CompileOptions): Promise<FileHandle> {
   const { componentBytes } = limitsOf(options);
   // A pipe without a writer would block the open.
   const file = await open(component, constants.O_RDONLY | constants.O_NONBLOCK).catch((cause: unknown) => {
-    throw pluginLoadError(plugin, `has no component that can be read at ${component}`, cause);
+    const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
+    const problem = isMissing
+      ? `no component at ${component}; build it first`
+      : `no component that can be read at ${component}`;
+    throw pluginLoadError(plugin, `has ${problem}`, cause);
   });
   const found = await file.stat();
   const problem = !found.isFile()

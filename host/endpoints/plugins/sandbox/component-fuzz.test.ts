@@ -21,7 +21,15 @@ async function tryComponent(component: string, folder: string): Promise<'refused
     const { code, types } = await compileComponent({ sandbox, plugin: 'test', component, isFast: true }, folder);
     if (typeProblem(types, offered) !== undefined) return 'refused';
     await using process = await SandboxProcess.start({
-      ...{ program: sandbox.program, plugin: 'test', code, isFast: true, endpoint, output, types: offered },
+      ...{
+        command: { file: sandbox.program, args: [] },
+        plugin: 'test',
+        code,
+        isFast: true,
+        endpoint,
+        output,
+        types: offered,
+      },
       limits: { ...processLimits, slots: 4, warmSlots: 0 },
     });
     const outcome = await go(process, '{}', { answer: () => 7, limits, signal: AbortSignal.timeout(10_000) });

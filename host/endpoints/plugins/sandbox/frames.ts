@@ -10,6 +10,7 @@ export const frameKind = {
   refuse: 3,
   cancel: 4,
   credit: 5,
+  ending: 6,
   returned: 16,
   failed: 17,
   call: 18,
@@ -39,14 +40,26 @@ export function frameOf(
   numbers: readonly number[],
   ...values: readonly (CborValue | undefined)[]
 ): Buffer {
-  const writer = new CborWriter(headBytes + 4 * numbers.length);
+  const start = Buffer.allocUnsafe(4 * numbers.length);
+  numbers.forEach((number, n) => start.writeUInt32LE(number, 4 * n));
+  return frameWith(invocation, kind, start, ...values);
+}
+
+/** Returns a frame. Its payload is `start`, and then the value, if there is one. Throws `MalformedError`. */
+export function frameWith(
+  invocation: number,
+  kind: number,
+  start: Uint8Array,
+  ...values: readonly (CborValue | undefined)[]
+): Buffer {
+  const writer = new CborWriter(headBytes + start.length);
   for (const value of values) writer.write(value);
   const { bytes } = writer;
   if (bytes.length - 4 > maxFrameBytes) throw new MalformedError(`it has more than ${maxFrameBytes} bytes`);
   bytes.writeUInt32LE(bytes.length - 4, 0);
   bytes.writeUInt32LE(invocation, 4);
   bytes[8] = kind;
-  numbers.forEach((number, n) => bytes.writeUInt32LE(number, headBytes + 4 * n));
+  bytes.set(start, headBytes);
   return bytes;
 }
 

@@ -1,4 +1,3 @@
-import { AsyncQueue } from '../../../base/core/async/async-queue.ts';
 import { deferred } from '../../../base/core/deferred.ts';
 import { type CborValue, MalformedError } from './cbor.ts';
 import { frameKind } from './frames.ts';
@@ -8,7 +7,7 @@ import type { Codec } from './value-codecs.ts';
 export const failureCodes = [
   /** The guest trapped, or its component could not be instantiated. */
   'trap',
-  /** It has computed for too long: in all, or without a call that the host answers. */
+  /** It has computed for too long: in all, or without a call of the host. */
   'cpu',
   'stretch',
   /** It has called the host too often, or holds too many resources. */
@@ -30,7 +29,7 @@ export type FailureCode = (typeof failureCodes)[number];
 export type SandboxOutcome =
   | { readonly state: 'returned'; readonly value: unknown; readonly cpuMs: number }
   | { readonly state: 'failed'; readonly code: FailureCode; readonly reason: string; readonly cpuMs: number }
-  /** Its signal was aborted, or its reader left. `cpuMs` is 0 when its process ended without saying it. */
+  /** It was cancelled. `cpuMs` is 0 when its process ended without saying it. */
   | { readonly state: 'stopped'; readonly cpuMs: number }
   /** Its process has ended. `hadEffects`: the guest had called the host, or sent output. */
   | { readonly state: 'lost'; readonly reason: string; readonly hadEffects: boolean };
@@ -39,16 +38,19 @@ export type SandboxOutcome =
 export interface RunLimits {
   /** Milliseconds of computing. */
   readonly cpuMs: number;
-  /** Milliseconds of computing without a call that the host answers. */
+  /** Milliseconds of computing without a call of the host. */
   readonly stretchMs: number;
   /** Calls that the host answers. */
   readonly hostCalls: number;
   /** Resources that the guest holds at a time. */
   readonly handles: number;
   /** Bytes of output, and of calls without an answer, that wait for the host before the guest does. */
+  readonly creditBytes: number;
+  /**
+   * Bytes of output. `answer` gets the calls of the output function beyond it, and can refuse them to the guest. 0: all
+   * of them.
+   */
   readonly outputBytes: number;
-  /** Whether calls of the output function are output. Otherwise `answer` gets them, and can refuse them to the guest. */
-  readonly isStreaming: boolean;
 }
 
 export interface SandboxRun {
@@ -57,8 +59,6 @@ export interface SandboxRun {
   /** In the host's form, see `value-codecs.ts`. */
   readonly args: readonly unknown[];
   readonly limits: RunLimits;
-  /** Aborting it cancels the run. The limits have no deadline. */
-  readonly signal?: AbortSignal | undefined;
   /**
    * Answers a call of `interface@version#function`. The result has the host's form of the function's type; an error of
    * the world is `{ err: … }`. When it throws, the guest traps with the message. `cpuMs` is the computing time of the
@@ -67,6 +67,11 @@ export interface SandboxRun {
   readonly answer: (name: string, args: readonly unknown[], cpuMs: number) => unknown;
   /** Called with a call that needs no answer, such as a line of the log. */
   readonly onTold?: ((name: string, args: readonly unknown[]) => void) | undefined;
+  /**
+   * Called with the arguments of a call of the output function. The guest waits while the limit of bytes has not been
+   * taken, and they are taken when the promise is settled.
+   */
+  readonly onOutput?: ((args: readonly unknown[]) => Promise<unknown>) | undefined;
   /** Called with what the guest prints. */
   readonly onPrinted?: ((text: string) => void) | undefined;
   /** Called when the guest has dropped a resource, by the name of its type. */
@@ -89,6 +94,8 @@ export interface InvocationPort {
 /** Milliseconds in which a process must end a run that was cancelled. It looks at its socket after each slice. */
 const cancelMs = 5_000;
 const maxReason = 4_096;
+/** The sandbox sends this many bytes of a run, and what is no character becomes one. */
+const maxPrintedChars = 16_384;
 
 /** One run of a guest. */
 export class SandboxInvocation {
@@ -96,8 +103,6 @@ export class SandboxInvocation {
   readonly #port: InvocationPort;
   readonly #run: SandboxRun;
   readonly #outcome = deferred<SandboxOutcome>();
-  readonly #outputs: AsyncQueue<readonly [chunk: readonly unknown[], bytes: number]>;
-  readonly #onAbort = (): void => this.#stop();
   #grace: NodeJS.Timeout | undefined;
   #isStopped = false;
   #isOver = false;
@@ -107,15 +112,14 @@ export class SandboxInvocation {
   #isAnswering = false;
   /** Bytes that the guest has sent on credit, and those of them that the host has handled. */
   #owed = 0;
+  #drops = 0;
+  #printedChars = 0;
   #handled = 0;
 
   constructor(id: number, run: SandboxRun, port: InvocationPort) {
     this.id = id;
     this.#run = run;
     this.#port = port;
-    this.#outputs = new AsyncQueue(() => this.#stop());
-    if (run.signal?.aborted) this.#end({ state: 'stopped', cpuMs: 0 });
-    else run.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
   /** How the run has ended. It never rejects. */
@@ -132,29 +136,20 @@ export class SandboxInvocation {
     return this.#isStopped;
   }
 
+  /** Cancels the run, unless it has ended. */
+  cancel(): void {
+    if (this.#isOver || this.#isStopped) return;
+    this.#isStopped = true;
+    this.#port.send(this.id, frameKind.cancel, []);
+    this.#grace = setTimeout(() => setImmediate(() => this.#giveUp()), cancelMs);
+  }
+
   /**
-   * The arguments of the calls of the output function. The guest waits while the limit of bytes has not been taken. The
-   * run is cancelled when the consumer leaves.
+   * Tells the guest that it is cancelled, so that it can end in its own way. `answer` gets its further calls of the
+   * output function.
    */
-  outputs(): AsyncIterableIterator<readonly unknown[]> & { return(): Promise<IteratorReturnResult<undefined>> } {
-    // Not a generator, whose end before its first step nobody learns of.
-    let taken = 0;
-    const iterator = {
-      next: async (): Promise<IteratorResult<readonly unknown[], undefined>> => {
-        if (taken > 0) this.#pay(taken);
-        taken = 0;
-        const next = await this.#outputs.next();
-        if (next.done) return { value: undefined, done: true };
-        taken = next.value[1];
-        return { value: next.value[0], done: false };
-      },
-      return: async (): Promise<IteratorReturnResult<undefined>> => {
-        await this.#outputs.return();
-        return { value: undefined, done: true };
-      },
-      [Symbol.asyncIterator]: () => iterator,
-    };
-    return iterator;
+  warn(): void {
+    if (!this.#isOver && !this.#isStopped) this.#port.send(this.id, frameKind.ending, []);
   }
 
   /** Throws `MalformedError` when the process should not have let the guest call. */
@@ -188,17 +183,24 @@ export class SandboxInvocation {
 
   /** Throws `MalformedError` when the guest had no credits. */
   output(args: readonly unknown[], bytes: number): void {
-    if (!this.#run.limits.isStreaming) throw new MalformedError('a run has output and does not stream');
+    if (this.#run.limits.outputBytes === 0) throw new MalformedError('a run has output and does not stream');
     this.#owe(bytes);
     this.#hadEffects = true;
-    this.#outputs.push([args, bytes]);
+    const taken = this.#run.onOutput?.(args) ?? Promise.resolve();
+    const pay = (): void => this.#pay(bytes);
+    taken.then(pay, pay);
   }
 
+  /** Throws `MalformedError` when the guest cannot have had so many resources, each from an answer. */
   drop(type: string, resource: number): void {
+    if (++this.#drops > this.#run.limits.hostCalls) throw new MalformedError('a run drops what it was not given');
     this.#run.onDropped?.(type, resource);
   }
 
+  /** Throws `MalformedError` for more than the sandbox lets through. */
   print(text: string): void {
+    this.#printedChars += text.length;
+    if (this.#printedChars > maxPrintedChars) throw new MalformedError('a run prints more than it may');
     this.#run.onPrinted?.(text);
   }
 
@@ -218,14 +220,14 @@ export class SandboxInvocation {
   }
 
   #owe(bytes: number): void {
-    if (this.#owed > this.#run.limits.outputBytes) throw new MalformedError('a run sends more than it may');
+    if (this.#owed > this.#run.limits.creditBytes) throw new MalformedError('a run sends more than it may');
     this.#owed += bytes;
   }
 
   /** Returns to the sandbox what the host has handled, in halves of the limit. */
   #pay(bytes: number): void {
     this.#handled += bytes;
-    if (this.#isOver || this.#isStopped || this.#handled * 2 < this.#run.limits.outputBytes) return;
+    if (this.#isOver || this.#isStopped || this.#handled * 2 < this.#run.limits.creditBytes) return;
     this.#owed -= this.#handled;
     this.#port.send(this.id, frameKind.credit, [this.#handled]);
     this.#handled = 0;
@@ -246,19 +248,15 @@ export class SandboxInvocation {
     this.#port.send(this.id, frameKind.refuse, [call], reasonOf(error));
   }
 
-  #stop(): void {
-    if (this.#isOver || this.#isStopped) return;
-    this.#isStopped = true;
-    this.#port.send(this.id, frameKind.cancel, []);
-    this.#grace = setTimeout(() => this.#port.giveUp(`did not cancel a run within ${cancelMs} ms`), cancelMs);
+  /** Called in a later turn, in which what has come meanwhile was read. This thread may have been busy for long. */
+  #giveUp(): void {
+    if (!this.#isOver) this.#port.giveUp(`did not cancel a run within ${cancelMs} ms`);
   }
 
   #end(outcome: SandboxOutcome): void {
     if (this.#isOver) return;
     this.#isOver = true;
     clearTimeout(this.#grace);
-    this.#run.signal?.removeEventListener('abort', this.#onAbort);
-    this.#outputs.end();
     this.#outcome.resolve(outcome);
   }
 }

@@ -21,7 +21,7 @@ import {
   serveWat,
   waiting,
 } from './fixtures/serve-component.ts';
-import { frameKind, frameOf } from './frames.ts';
+import { frameKind, frameOf, frameWith } from './frames.ts';
 import { SandboxProcess } from './sandbox-process.ts';
 
 const Loss = suite('a sandbox that is lost');
@@ -127,15 +127,18 @@ async function standIn<T>(code: string, use: (options: Parameters<typeof Sandbox
       types: offered,
       limits: processLimits,
     };
-    return await use({ ...options, program });
+    return await use({ ...options, command: { file: program, args: [] } });
   } finally {
     await rm(dir, { recursive: true, force: true });
   }
 }
 
-/** A result with a list of numbers, each of one byte. */
+/** A result with a list of zeros, which the host itself would not write. */
 function manyValues(count: number): Buffer {
-  return frameOf(1, frameKind.returned, [], [1, Array.from({ length: count }, () => 0)]);
+  const list = Buffer.alloc(7 + count);
+  list.set([0x82, 0x01, 0x9a]); // a list of two: 1, and a list whose length has 32 bits
+  list.writeUInt32BE(count, 3);
+  return frameWith(1, frameKind.returned, list);
 }
 const outputOf = (bytes: number): Buffer => frameOf(1, frameKind.output, [], ['x'.repeat(bytes)]);
 /** Makes 16 bits of the 32 bits of a number in a frame, as those of functions are. */
@@ -322,7 +325,7 @@ Loss('a process for which there are no descriptors refuses the plugin', () => {
     `try { for (;;) open.push(openSync('/dev/null')); } catch {}`,
     `for (const one of open.slice(-3)) closeSync(one);`,
     `const limits = ${JSON.stringify(processLimits)};`,
-    `const options = { program: '/bin/true', plugin: 'test', code: '/dev/null', isFast: false, limits };`,
+    `const options = { command: { file: '/bin/true', args: [] }, plugin: 'test', code: '/dev/null', isFast: false, limits };`,
     `await SandboxProcess.start(options).catch((error) => console.log(error.message));`,
   ].join('\n');
   const run = spawnSync('sh', ['-c', 'ulimit -n 200; exec "$0" --input-type=module -e "$1"', process.execPath, code], {

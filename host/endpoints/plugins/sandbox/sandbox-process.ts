@@ -18,8 +18,8 @@ import {
 import { type FunctionCodecs, functionCodecs } from './value-codecs.ts';
 
 export interface SandboxOptions {
-  /** Path of the program. */
-  readonly program: string;
+  /** The program, and its arguments before those of the sandbox. */
+  readonly command: { readonly file: string; readonly args: readonly string[] };
   /** The name of the plugin, for errors. */
   readonly plugin: string;
   /** Path of the component's compiled code. */
@@ -108,6 +108,11 @@ export class SandboxProcess implements AsyncDisposable {
     return this.#connection.pid;
   }
 
+  /** Whether it has ended. Runs are lost at once then. */
+  get hasEnded(): boolean {
+    return this.#connection.isGone;
+  }
+
   /** The number of runs that have not ended. */
   get running(): number {
     return this.#connection.running;
@@ -145,6 +150,9 @@ const maxWaitingBytes = 256 * 1024 * 1024;
 /** Milliseconds in which a process that has closed a socket must have ended. It says why when it ends. */
 const closedMs = 1_000;
 const firstSocket = 4;
+/** What a process of the sandbox or of Node says when it has no memory left. */
+const outOfMemory =
+  /memory allocation of \d+ bytes failed|no memory is left|JavaScript heap out of memory|Fatal process out of memory/;
 /** The exit code of a process that cannot load the code. */
 const exitUnloadable = 5;
 
@@ -171,13 +179,16 @@ class Connection implements InvocationPort {
   #readySockets = 0;
   #reason: string | undefined;
   #isGone = false;
+  /** Ends a process that has closed a socket and does not end. */
+  #closing: NodeJS.Timeout | undefined;
   #said = '';
   #lastId = 0;
 
   static async open(options: SandboxOptions): Promise<Connection> {
     const { plugin, code } = options;
     const file = await open(code).catch((cause: unknown) => {
-      const problem = new CodeProblem('there is no code', { cause });
+      const isMissing = cause instanceof Error && 'code' in cause && cause.code === 'ENOENT';
+      const problem = isMissing ? new CodeProblem('there is no code', { cause }) : cause;
       throw pluginLoadError(plugin, `has no compiled code that can be read at ${code}`, problem);
     });
     try {
@@ -188,12 +199,13 @@ class Connection implements InvocationPort {
   }
 
   constructor(options: SandboxOptions, code: number) {
-    const { program, plugin, isFast, endpoint, output, limits, signal } = options;
+    const { command, plugin, isFast, endpoint, output, limits, signal } = options;
     this.#plugin = plugin;
     this.#types = options.types;
     this.#endpoint = endpoint;
     this.#output = output;
     const args = [
+      ...command.args,
       'serve',
       `fast=${Number(isFast)}`,
       `threads=${limits.threads}`,
@@ -207,7 +219,7 @@ class Connection implements InvocationPort {
     ];
     const sockets = Array.from({ length: limits.threads }, () => 'pipe' as const);
     const stdio = ['ignore', 'ignore', 'pipe', code, ...sockets] as const;
-    this.#child = spawnContained(program, args, { stdio: [...stdio], env: {}, signal, graceMs: 0 });
+    this.#child = spawnContained(command.file, args, { stdio: [...stdio], env: {}, signal, graceMs: 0 });
     const { stderr } = this.#child;
     let stderrBytes = 0;
     stderr?.on('data', (data: Buffer) => {
@@ -237,6 +249,9 @@ class Connection implements InvocationPort {
   get running(): number {
     return this.#invocations.size;
   }
+  get isGone(): boolean {
+    return this.#isGone || this.#reason !== undefined;
+  }
 
   run(run: SandboxRun, index: number): SandboxInvocation {
     const id = this.#nextId();
@@ -247,19 +262,18 @@ class Connection implements InvocationPort {
       this.#invocations.delete(id);
       this.#exportById.delete(id);
     });
-    if (invocation.isOver) return invocation; // it was stopped before it began
     const socket = this.#socketOf(id);
     if (this.#isGone) invocation.lost(`its process ${this.#reason ?? 'has ended'}`);
     else if (socket && socket.writableLength > maxWaitingBytes)
       invocation.failed('busy', 'the process does not take what waits for it', 0);
     else {
-      const { cpuMs, stretchMs, hostCalls, handles, outputBytes, isStreaming } = run.limits;
+      const { cpuMs, stretchMs, hostCalls, handles, creditBytes, outputBytes } = run.limits;
       try {
         const { params } = known(this.#exports, index);
         if (params.length !== run.args.length)
           throw new MalformedError('the function takes another number of arguments');
         const args = params.map((param, n) => param.encode(run.args[n]));
-        const limits = [cpuMs, stretchMs, hostCalls, handles, outputBytes, isStreaming];
+        const limits = [cpuMs, stretchMs, hostCalls, handles, creditBytes, outputBytes];
         this.send(id, frameKind.run, [], [index, limits, args]);
       } catch (error) {
         invocation.failed('input', error instanceof Error ? error.message : String(error), 0);
@@ -305,7 +319,7 @@ class Connection implements InvocationPort {
     this.#readers.push(reader);
     socket.on('error', () => {}); // it is closed then
     socket.once('close', () => {
-      if (!this.#isGone) setTimeout(() => this.end('closed a socket'), closedMs).unref();
+      if (!this.#isGone) this.#closing ??= setTimeout(() => this.end('closed a socket'), closedMs).unref();
     });
     socket.on('data', (data: Buffer) => {
       if (this.#isGone || this.#reason !== undefined) return;
@@ -390,8 +404,7 @@ class Connection implements InvocationPort {
   #endOf(exit: number | null, by: NodeJS.Signals | null): string {
     const said = this.#said.trim();
     if (this.#reason !== undefined) return this.#reason;
-    if (/memory allocation of \d+ bytes failed|no memory is left/.test(said))
-      return 'has no memory left under its limit';
+    if (outOfMemory.test(said)) return 'has no memory left under its limit';
     const how = by ? `was ended by ${by}` : `ended with ${exit}`;
     return said === '' ? how : `${how}: ${firstCauses(said)}`;
   }
@@ -399,6 +412,7 @@ class Connection implements InvocationPort {
   #gone(reason: string, isUnloadable = false): void {
     if (this.#isGone) return;
     this.#isGone = true;
+    clearTimeout(this.#closing);
     this.#reason ??= reason;
     for (const socket of this.#sockets) socket.destroy();
     for (const invocation of [...this.#invocations.values()]) invocation.lost(`its process ${this.#reason}`);
@@ -435,10 +449,13 @@ function numberOf(value: CborValue | undefined): number {
   return value;
 }
 
+/** Milliseconds of a month. No run computes for longer. */
+const maxCpuMs = 31 * 24 * 3_600_000;
+
 /** Returns milliseconds of a number of microseconds. */
 function cpuMsOf(value: CborValue | undefined): number {
   const cpuMs = numberOf(value) / 1000;
-  if (!Number.isFinite(cpuMs) || cpuMs < 0) throw new MalformedError('a time is not valid');
+  if (!(cpuMs >= 0 && cpuMs <= maxCpuMs)) throw new MalformedError('a time is not valid');
   return cpuMs;
 }
 
@@ -452,17 +469,22 @@ function readFacts(value: CborValue): SandboxFacts {
   if (typeof value !== 'object' || value === null || !('confinement' in value))
     throw new MalformedError('the process says that it is ready in another form');
   const { slots, functions, exports, resources, confinement } = value as Record<string, CborValue>;
-  const kernel = confinement as Record<string, CborValue>;
   return {
     slots: numberOf(slots),
     functions: listOf(functions).map((item) => textOf(listOf(item)[0])),
     exports: listOf(exports).map(textOf),
     resources: listOf(resources).map(textOf),
-    confinement: {
-      noNewPrivileges: kernel['no-new-privileges'] === true,
-      seccomp: kernel['seccomp'] === true,
-      landlock: numberOf(kernel['landlock']),
-      memoryLimit: kernel['memory-limit'] === true,
-    },
+    confinement: readConfinement(confinement),
+  };
+}
+
+/** Reads what the sandbox says about its confinement. Throws `MalformedError`. */
+export function readConfinement(value: unknown): Confinement {
+  const kernel = (value ?? {}) as Record<string, CborValue>;
+  return {
+    noNewPrivileges: kernel['no-new-privileges'] === true,
+    seccomp: kernel['seccomp'] === true,
+    landlock: numberOf(kernel['landlock']),
+    memoryLimit: kernel['memory-limit'] === true,
   };
 }

@@ -77,16 +77,26 @@ Sandbox('an answer of another type ends the run, and names the function', async 
   assert.equal(answerOf(await go(process, '{}', { answer: () => 1 })), { ok: '1' });
 });
 
+/** A guest that gets a list of bytes, and answers with the digit of its millions. */
+const getting = {
+  imports: '(import "aana:host/storage@0.1.0" "get" (func $get (param i32 i32 i32)))',
+  go: `(drop (memory.grow (i32.const 300))) (call $get (i32.const 0) (i32.const 1) (i32.const 16))
+    (i32.rem_u (i32.div_u (i32.load (i32.const 28)) (i32.const 1000000)) (i32.const 10))`,
+};
+
+Sandbox('a guest gets the pixels of the largest picture', async () => {
+  await using process = await serveWat(getting, { totalBytes: 1024 * 1024 * 1024 });
+  const pixels = Buffer.alloc(4_194_304 * 3);
+  assert.equal(answerOf(await go(process, '{}', { answer: () => ({ ok: pixels }) })), { ok: '2' });
+});
+
 Sandbox('an answer that is too large ends the run, and the process serves on', async () => {
-  await using process = await serveWat({
-    imports: '(import "aana:host/storage@0.1.0" "get" (func $get (param i32 i32 i32)))',
-    go: '(call $get (i32.const 0) (i32.const 1) (i32.const 16)) (i32.const 7)',
-  });
-  for (const bytes of [5 * 1024 * 1024, 100 * 1024 * 1024]) {
+  await using process = await serveWat(getting);
+  for (const bytes of [4_194_304 * 3 + 1, 100 * 1024 * 1024]) {
     const outcome = await go(process, '{}', { answer: () => ({ ok: Buffer.alloc(bytes) }) });
     assert.ok(outcome.state === 'failed' && ['answer', 'refused'].includes(outcome.code), JSON.stringify(outcome));
   }
-  assert.equal(answerOf(await go(process, '{}', { answer: () => ({ ok: Buffer.from('abcd') }) })), { ok: '7' });
+  assert.equal(answerOf(await go(process, '{}', { answer: () => ({ ok: Buffer.from('abcd') }) })), { ok: '0' });
 });
 
 Sandbox('random bytes come from the process, others in each run and as many as are asked for', async () => {
@@ -298,21 +308,21 @@ const streaming = {
 
 Sandbox('output reaches its reader in order, and a guest waits for a slow one', async () => {
   await using process = await serveWat(streaming);
-  const run = begin(process, '{}', { limits: { outputBytes: 10_000 } });
-  let isOver = false;
-  void run.outcome.then(() => (isOver = true));
+  const half = deferred();
+  const goOn = deferred();
   let chunks = 0;
-  for await (const [text] of run.outputs()) {
+  const onOutput = async ([text]: readonly unknown[]): Promise<void> => {
     assert.is(String(text).length, 1000);
-    chunks++;
-    if (chunks === 100) {
-      // What is under way is at most the limit and a chunk, so half of the stream cannot have been sent.
-      for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
-      assert.not(isOver, 'the guest did not wait');
-    }
-  }
-  assert.is(chunks, 200);
-  assert.equal(answerOf(await run.outcome), { ok: '7' });
+    if (++chunks === 100) half.resolve();
+    if (chunks >= 100) await goOn.promise;
+  };
+  const run = begin(process, '{}', { onOutput, limits: { creditBytes: 10_000 } });
+  await half.promise;
+  // What is under way is at most the limit and a chunk, so half of the stream cannot have been sent.
+  for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+  assert.not(run.isOver, 'the guest did not wait');
+  goOn.resolve();
+  assert.equal([answerOf(await run.outcome), chunks], [{ ok: '7' }, 200]);
 });
 
 Sandbox('a run that does not stream gets the answer of the host to its output', async () => {
@@ -320,7 +330,7 @@ Sandbox('a run that does not stream gets the answer of the host to its output', 
     imports: '(import "aana:host/output@0.1.0" "write" (func $write (param i32 i32 i32)))',
     go: `(call $write (i32.const 8192) (i32.const 1) (i32.const 16)) (i32.load8_u (i32.const 16))`,
   });
-  const limits = { isStreaming: false };
+  const limits = { outputBytes: 0 };
   const asked: string[] = [];
   for (const [answer, code] of [
     [{ ok: undefined }, '0'],
@@ -340,28 +350,66 @@ Sandbox('a guest waits until the host has handled its lines of the log', async (
       (i32.const 7)`,
   });
   let told = 0;
-  const outcome = await go(process, '{}', { onTold: () => told++, limits: { outputBytes: 3_000 } });
+  const outcome = await go(process, '{}', { onTold: () => told++, limits: { creditBytes: 3_000 } });
   assert.equal([answerOf(outcome), told], [{ ok: '7' }, 200]);
-});
-
-Sandbox('a reader that leaves before the first chunk cancels the run', async () => {
-  await using process = await serveWat(streaming);
-  const run = begin(process, '{}', { limits: { outputBytes: 2000 } });
-  await run.outputs().return();
-  assert.is((await run.outcome).state, 'stopped');
-});
-
-Sandbox('a reader that leaves cancels the run', async () => {
-  await using process = await serveWat(streaming);
-  const run = begin(process, '{}', { limits: { outputBytes: 2000 } });
-  for await (const _chunk of run.outputs()) break;
-  assert.is((await run.outcome).state, 'stopped');
 });
 
 Sandbox('a guest without readers waits until it is cancelled', async () => {
   await using process = await serveWat(streaming);
-  const run = begin(process, '{}', { limits: { outputBytes: 2000 }, signal: AbortSignal.timeout(100) });
+  const onOutput = (): Promise<void> => new Promise(() => {});
+  const run = begin(process, '{}', { onOutput, limits: { creditBytes: 2000 }, signal: AbortSignal.timeout(100) });
   assert.is((await run.outcome).state, 'stopped');
+});
+
+Sandbox(
+  'a guest that is cancelled while it waits for a reader learns it, and its log waits for the reader',
+  async () => {
+    // It streams until an output has an error, writes a line of the log, and ends.
+    await using process = await serveWat({
+      imports: `(import "aana:host/output@0.1.0" "write" (func $write (param i32 i32 i32)))
+      (import "aana:host/progress@0.1.0" "report" (func $report (param f64 i32 i32)))`,
+      go: `(if (i32.le_u (local.get $length) (i32.const 10)) (then (return (i32.const 7))))
+      (loop $l (call $write (i32.const 8192) (i32.const 1000) (i32.const 16))
+        (br_if $l (i32.eqz (i32.load8_u (i32.const 16)))))
+      (call $report (f64.const 0.5) (i32.const 8192) (i32.const 1000)) (i32.const 3)`,
+    });
+    const err = { name: 'Cancelled', kind: 'cancelled', message: 'it is cancelled', data: '{}' };
+    for (const isTaken of [true, false]) {
+      const leave = deferred();
+      let chunks = 0;
+      let told = 0;
+      const asked = deferred();
+      const run = begin(process, long, {
+        limits: { creditBytes: 3_000 },
+        onOutput: () => (++chunks === 3 && setImmediate(() => run.warn()), leave.promise),
+        onTold: () => told++,
+        answer: () => (asked.resolve(), { err }),
+      });
+      await asked.promise;
+      assert.equal(answerOf(await go(process, '{}')), { ok: '7' });
+      assert.equal([run.isOver, chunks, told], [false, 3, 0]);
+      if (isTaken) leave.resolve();
+      else run.cancel();
+      const outcome = await run.outcome;
+      if (isTaken) assert.equal([answerOf(outcome), told], [{ ok: '3' }, 1]);
+      else assert.is(outcome.state, 'stopped');
+    }
+    assert.equal(answerOf(await go(process, '{}')), { ok: '7' });
+  },
+);
+
+Sandbox('a guest that streams may compute between any two outputs', async () => {
+  const step = '(memory.fill (i32.const 65536) (i32.const 1) (i32.const 60000000))';
+  await using process = await serveWat({
+    imports: '(import "aana:host/output@0.1.0" "write" (func $write (param i32 i32 i32)))',
+    go: `(local $n i32) (drop (memory.grow (i32.const 950)))
+      (loop $l ${step} (call $write (i32.const 8192) (i32.const 1) (i32.const 16))
+        (local.set $n (i32.add (local.get $n) (i32.const 1))) (br_if $l (i32.lt_u (local.get $n) (i32.const 100))))
+      (i32.const 7)`,
+  });
+  const outcome = await go(process, '{}', { limits: { stretchMs: 100 } });
+  assert.equal(answerOf(outcome), { ok: '7' });
+  assert.ok(outcome.state === 'returned' && outcome.cpuMs > 100, JSON.stringify(outcome));
 });
 
 Sandbox('a plugin in TypeScript runs, with resources, typed records and log lines', async () => {

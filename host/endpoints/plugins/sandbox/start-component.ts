@@ -11,11 +11,11 @@ export async function startComponent(
   compiled: CompiledComponent,
   compile: CompileOptions,
   folder: string,
-  options: Omit<SandboxOptions, 'program' | 'plugin' | 'code' | 'isFast'>,
+  options: Omit<SandboxOptions, 'command' | 'plugin' | 'code' | 'isFast'>,
 ): Promise<SandboxProcess> {
   const { plugin, sandbox } = compile;
   const start = ({ code, isFast }: CompiledComponent): Promise<SandboxProcess> =>
-    SandboxProcess.start({ ...options, program: sandbox.program, plugin, code, isFast });
+    SandboxProcess.start({ ...options, command: { file: sandbox.program, args: [] }, plugin, code, isFast });
   await markUsed(compiled.code);
   try {
     return await start(compiled);

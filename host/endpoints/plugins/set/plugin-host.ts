@@ -1,34 +1,42 @@
-import { availableParallelism } from 'node:os';
 import * as z from 'zod';
 import type { EndpointDescription } from '../../../base/core/endpoint-description.ts';
-import type { Logger } from '../../../base/core/log/logger.ts';
+import type { Logger, LogLevel } from '../../../base/core/log/logger.ts';
 import { noTelemetry } from '../../../base/core/telemetry.ts';
 import { type Capability, capabilityDefinitions } from '../capabilities/catalogue.ts';
-import { readComponent } from '../component/component.ts';
-import { readExtismModule } from '../extism/module.ts';
+import { readExtismModule } from '../extism/read-module.ts';
+import { readPositions } from '../build/source-positions.ts';
 import { checkGrants, checkUses, type Granted, grantTo, type PluginGrants } from '../rights/grants.ts';
 import { defaultLimits, type NamedLimits, namedLimits, type PluginLimits } from '../rights/limits.ts';
-import type { LoadedComponent, TranslatedComponent } from '../component/loaded-component.ts';
 import { type PluginManifest, pluginLoadError, readManifest } from './manifest.ts';
 import type { PluginInvocation } from '../invocation/invocation.ts';
 import type { InvocationCounters } from '../invocation/invocation-counters.ts';
-import { PluginRuntime } from '../invocation/plugin-runtime.ts';
+import { boundedEndpoints } from '../invocation/border.ts';
+import { GuestLines } from '../invocation/guest-lines.ts';
+import { PluginProcess } from '../invocation/plugin-process.ts';
+import { PluginRuntime, runLimits } from '../invocation/plugin-runtime.ts';
 import { PluginTelemetry } from '../invocation/plugin-telemetry.ts';
 import type { PluginPorts } from '../ports.ts';
-import type { RuntimeMode, WitEndpoint } from '../invocation/protocol.ts';
-import { readPositions } from '../component/source-positions.ts';
-import { bestMode } from '../component/core-modules/wasm-features.ts';
+import { lastWords, maxPrinted } from '../invocation/printed.ts';
+import type { WitEndpoint } from '../invocation/protocol.ts';
+import { type Confinement, requireConfinement, type SandboxProgram } from '../sandbox/index.ts';
+import { readComponent } from './component.ts';
+import { type PluginCode, startMs } from './plugin-code.ts';
+import { memoryOf } from './process-memory.ts';
 
 export interface PluginHostOptions {
   readonly ports: PluginPorts;
-  /** The cache. Translated components lie in its folder `plugins`. */
+  /** The cache. Compiled components lie in its folder `plugins`. */
   readonly cacheDir: string;
+  /** Returns the program that compiles and runs components. It is asked for when the first component is read. */
+  readonly sandbox: () => Promise<SandboxProgram>;
   readonly log: Logger;
   readonly limits?: Partial<PluginLimits>;
   /** Grants of the operator. Default: each plugin gets what it requests. */
   readonly grants?: PluginGrants;
-  /** How guests wait for the host. Default: the best mode of this Node. */
-  readonly mode?: RuntimeMode;
+  /** Whether a plugin is refused where the kernel does not enforce its confinement. Default: it is not. */
+  readonly confinement?: 'prefer' | 'require' | undefined;
+  /** Whether components are compiled in a fifth of the time to code that is half as fast. Default: no. */
+  readonly isFast?: boolean | undefined;
 }
 
 /** A loaded plugin. */
@@ -44,20 +52,22 @@ export interface LoadedPlugin {
   run(invocation: PluginInvocation): Promise<string>;
   readonly limits: NamedLimits;
   readonly rights: RightsOfPlugin;
-  /** Bytes that the memories and tables of its instances have. */
-  readonly memoryBytes: number;
+  /** The number of its process. Undefined while it does not run. */
+  readonly pid: number | undefined;
+  /** Bytes of memory that its process has for itself. Undefined while it does not run, and where nobody tells. */
+  readonly memoryBytes: number | undefined;
+  /** What the kernel enforces for its process. Undefined while it does not run. */
+  readonly confinement: Confinement | undefined;
+  /** How often its process has ended unexpectedly. */
+  readonly restarts: number;
   counters(): InvocationCounters;
-  /** The number of threads that are ready for invocations. */
-  readonly threads: number;
   /** Waits for all invocations, then closes. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Maximum number of threads for helpers. Each thread has one instance. */
-const maxHelperThreads = 4;
-/** Bytes of a page of WebAssembly. */
-const WASM_PAGE_BYTES = 65_536;
+/** Maximum number of helpers that run at a time. */
+const maxHelpers = 4;
 
 /** Rights that a plugin requests or has. */
 export interface PluginRights {
@@ -72,14 +82,14 @@ export interface RightsOfPlugin {
   readonly gets: PluginRights;
 }
 
-/** A plugin before its component is compiled. */
+/** A plugin before it runs. */
 interface ReadPlugin {
   readonly manifest: PluginManifest;
   readonly granted: Granted;
-  readonly translated: TranslatedComponent;
+  readonly code: PluginCode;
 }
 
-/** The threads of one version of a plugin. */
+/** The process of one version of a plugin. */
 interface Running {
   close(): Promise<unknown>;
 }
@@ -119,7 +129,7 @@ const Endpoints = z
   )
   .min(1, 'has no endpoint');
 
-/** Loads plugins and runs their endpoints. Each plugin has its own threads. */
+/** Loads plugins and runs their endpoints. Each plugin has a process of its own. */
 export class PluginHost {
   readonly #options: PluginHostOptions;
   readonly #limits: PluginLimits;
@@ -142,26 +152,27 @@ export class PluginHost {
    * the plugin. Rejects with a `PluginLoadError` like {@link load}.
    */
   async inspect(source: string): Promise<PluginReport> {
-    const { manifest, granted, translated } = await this.#read(source);
+    const { manifest, granted, code } = await this.#read(source);
     const { name, version } = manifest;
     return {
       name,
       version,
       component: manifest.component,
-      digest: translated.digest,
-      imports: translated.imports,
+      digest: code.digest,
+      imports: code.imports,
       asks: asksOf(manifest),
       gets: rightsOf(granted),
-      limits: this.#named(granted.limits),
+      limits: namedLimits(granted.limits, code.concurrency(granted.limits)),
     };
   }
 
   /**
-   * Compiles a built plugin. Rejects like {@link load} unless it can be started. It runs no code of the plugin, so its
-   * endpoints stay unknown.
+   * Starts the process of a built plugin and ends it. Rejects like {@link load} unless it can be started. It runs no
+   * code of the plugin, so its endpoints stay unknown.
    */
   async check(source: string): Promise<void> {
-    await this.#compile(await this.#read(source));
+    const process = await this.#start(await this.#read(source));
+    await process.close();
   }
 
   /**
@@ -174,33 +185,32 @@ export class PluginHost {
   ): Promise<LoadedPlugin> {
     const startedAt = performance.now();
     const read = await this.#read(source);
-    const { manifest, granted, translated } = read;
+    const { manifest, granted, code } = read;
     const { name, version } = manifest;
-    if (this.#isClosed) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
-    // A closure here must not name `replaces`, because each version would then keep its predecessor in memory.
-    if (this.#isTaken(name, replaces)) throw pluginLoadError(name, 'is loaded already');
     const { ports, log } = this.#options;
-    const mode = this.#mode;
-    const component = await this.#compile(read);
-    const inSources = await readPositions(manifest.component, translated.digest);
-    if (this.#isClosed) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
-    if (this.#isTaken(name, replaces)) throw pluginLoadError(name, 'is loaded already');
-    const shared = {
-      name,
-      component,
-      mode,
-      granted,
-      ports,
-      telemetry: this.#telemetry(name),
-      inSources,
-      pages: new Int32Array(new SharedArrayBuffer(4)),
-    };
-    const helpers = new PluginRuntime({
-      ...shared,
-      helperThreads: Math.max(2, Math.min(maxHelperThreads, availableParallelism())),
+    // A closure here must not name `replaces`, because each version would then keep its predecessor in memory.
+    this.#requireRoom(name, replaces);
+    const inSources = await readPositions(manifest.component, code.digest);
+    const process = await this.#start(read);
+    try {
+      this.#requireRoom(name, replaces);
+    } catch (error) {
+      await process.close();
+      throw error;
+    }
+    const shared = { name, process, granted, ports, telemetry: this.#telemetry(name), inSources };
+    const concurrency = code.concurrency(granted.limits);
+    const helpers = new PluginRuntime({ ...shared, concurrency: maxHelpers });
+    const runtime = new PluginRuntime({
+      ...{ ...shared, concurrency },
+      runHelper: (invocation) => helpers.run(invocation),
     });
-    const runtime = new PluginRuntime({ ...shared, runHelper: (invocation) => helpers.run(invocation) });
-    const running: Running = { close: () => Promise.all([runtime.close(), helpers.close()]) };
+    const running: Running = {
+      close: async () => {
+        await Promise.all([runtime.close(), helpers.close()]);
+        await process.close();
+      },
+    };
     const previous = this.#loaded.get(name);
     this.#loaded.set(name, running);
     this.#running.add(running);
@@ -215,11 +225,12 @@ export class PluginHost {
     const drain = async (): Promise<void> => {
       release();
       await runtime.drain(); // helpers end with their parents
-      await helpers.close();
+      await running.close();
       this.#running.delete(running);
     };
     try {
-      const described = await runtime.start().catch((cause: unknown) => {
+      const lines = new GuestLines({ log: ports.log.child({ plugin: name }), inSources, onFault: () => {} });
+      const described = await describe(process, granted.limits, lines).catch((cause: unknown) => {
         throw pluginLoadError(
           name,
           `cannot describe its endpoints: ${cause instanceof Error ? cause.message : String(cause)}`,
@@ -231,25 +242,30 @@ export class PluginHost {
         plugin: name,
         version,
         endpoints: endpoints.length,
-        mode,
         ms: Math.round(performance.now() - startedAt),
       });
       const plugin: LoadedPlugin = {
         name,
         version,
-        digest: component.digest,
+        digest: code.digest,
         endpoints,
         deployments: manifest.deployments.filter((deployment) => deployment !== '*'),
-        limits: this.#named(granted.limits),
+        limits: namedLimits(granted.limits, concurrency),
         rights: { asks: asksOf(manifest), gets: rightsOf(granted) },
+        get pid() {
+          return process.pid;
+        },
         get memoryBytes() {
-          return Atomics.load(shared.pages, 0) * WASM_PAGE_BYTES;
+          return process.pid === undefined ? undefined : memoryOf(process.pid);
+        },
+        get confinement() {
+          return process.confinement;
+        },
+        get restarts() {
+          return process.restarts;
         },
         run: (invocation) => runtime.run(invocation),
         counters: () => ({ ...runtime.counters(), cpuMs: runtime.counters().cpuMs + helpers.counters().cpuMs }),
-        get threads() {
-          return runtime.threads;
-        },
         drain,
         close,
       };
@@ -269,9 +285,11 @@ export class PluginHost {
     if (running && replaced.name === plugin.name) this.#loaded.set(replaced.name, running);
   }
 
-  /** Returns whether another plugin than `replaces` has the name. */
-  #isTaken(name: string, replaces: LoadedPlugin | undefined): boolean {
-    return this.#loaded.has(name) && (!replaces || this.#loaded.get(name) !== this.#runningOf.get(replaces));
+  /** Throws when the host is closing, or another plugin than `replaces` has the name. */
+  #requireRoom(name: string, replaces: LoadedPlugin | undefined): void {
+    if (this.#isClosed) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
+    const isTaken = this.#loaded.has(name) && (!replaces || this.#loaded.get(name) !== this.#runningOf.get(replaces));
+    if (isTaken) throw pluginLoadError(name, 'is loaded already');
   }
 
   #telemetry(plugin: string): PluginTelemetry {
@@ -281,26 +299,32 @@ export class PluginHost {
     return telemetry;
   }
 
-  get #mode(): RuntimeMode {
-    return this.#options.mode ?? bestMode();
-  }
-
-  #compile({ manifest, granted, translated }: ReadPlugin): Promise<LoadedComponent> {
-    checkUses(manifest, translated.uses, granted);
-    return translated.compile(granted.limits.memoryBytes);
+  #start({ manifest, granted, code }: ReadPlugin): Promise<PluginProcess> {
+    checkUses(manifest, code.uses, granted);
+    const { limits } = granted;
+    return PluginProcess.start({
+      start: async (signal) => {
+        const process = await code.start({ limits, slots: code.concurrency(limits) + maxHelpers, signal });
+        try {
+          requireConfinement(manifest.name, process.facts.confinement, this.#options.confinement ?? 'prefer');
+          return process;
+        } catch (error) {
+          await process.close();
+          throw error;
+        }
+      },
+      log: this.#options.ports.log.child({ plugin: manifest.name }),
+    });
   }
 
   async #read(source: string): Promise<ReadPlugin> {
     const manifest = await readManifest(source);
     const granted = grantTo(manifest, this.#options.grants ?? {}, this.#limits);
     const { name: plugin, component: file, runtime } = manifest;
+    const { cacheDir, sandbox, isFast } = this.#options;
     const read = runtime === 'extism' ? readExtismModule : readComponent;
-    const translated = await read(file, { plugin, cacheDir: this.#options.cacheDir, mode: this.#mode });
-    return { manifest, granted, translated };
-  }
-
-  #named(limits: PluginLimits): NamedLimits {
-    return namedLimits(limits, this.#mode === 'suspending' ? limits.maxSuspended : limits.maxThreads);
+    const code = await read(file, { plugin, cacheDir, sandbox, isFast });
+    return { manifest, granted, code };
   }
 
   /** Closes every plugin. Invocations that still run fail as unavailable. */
@@ -325,6 +349,34 @@ function rightsOf({ capabilities, deployments, hosts }: Granted): PluginRights {
     deployments: callsDeployments ? deployments : [],
     hosts: capabilities.has('http') || capabilities.has('media') ? hosts : [],
   };
+}
+
+/** Asks a plugin for its endpoints. Rejects with the reason of the guest when it does not say them. */
+async function describe(
+  process: PluginProcess,
+  limits: PluginLimits,
+  lines: GuestLines,
+): Promise<readonly WitEndpoint[]> {
+  let printed = '';
+  const run = process.run({
+    export: 'describe',
+    args: [],
+    limits: runLimits(limits, false),
+    answer: (name) => {
+      throw new Error(`${name.split('#')[1]} can be called from \`run\` only`);
+    },
+    onTold: (name, args) => {
+      if (name.endsWith('#log')) lines.add(undefined, ...(args as [LogLevel, string, string]));
+    },
+    onPrinted: (text) => (printed = (printed + text).slice(0, maxPrinted)),
+  });
+  const timer = setTimeout(() => run.cancel(), startMs);
+  const outcome = await run.outcome;
+  clearTimeout(timer);
+  if (outcome.state === 'returned') return boundedEndpoints(outcome.value as readonly WitEndpoint[]);
+  if (outcome.state === 'stopped') throw new Error(`it has not ended within ${startMs} ms`);
+  const said = lastWords(printed);
+  throw new Error(said === undefined ? outcome.reason : `${said} (${outcome.reason})`);
 }
 
 function endpointsOf(plugin: string, described: readonly WitEndpoint[]): EndpointDescription[] {

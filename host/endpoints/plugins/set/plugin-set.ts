@@ -7,6 +7,7 @@ import { findPluginFolders } from './find-plugin-folders.ts';
 import { type PluginManifest, readManifest } from './manifest.ts';
 import { requireOwnName } from './own-name.ts';
 import type { LoadedPlugin, PluginHost } from './plugin-host.ts';
+import { missingConfinement } from '../sandbox/index.ts';
 import type { InvocationCounters } from '../invocation/invocation-counters.ts';
 import type { PluginState, ReloadOutcome } from './plugin-state.ts';
 import { PluginWatch } from './watch-plugins.ts';
@@ -178,6 +179,8 @@ export class PluginSet {
         },
         draining: entry.draining.size,
         memory_bytes: current?.memoryBytes ?? null,
+        missing_confinement: current?.confinement ? [...missingConfinement(current.confinement)] : null,
+        restarts: current?.restarts ?? null,
         rights: current?.rights ?? null,
       };
     });

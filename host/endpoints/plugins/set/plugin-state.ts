@@ -25,8 +25,12 @@ export interface PluginState {
     readonly cpu_ms: number;
   };
   readonly draining: number;
-  /** Memory of the instances of the serving version; null if no version serves. */
+  /** Private memory of the process of the serving version; null if it does not run, or the system does not say. */
   readonly memory_bytes: number | null;
+  /** What the kernel does not enforce for that process, in words; null if it does not run. */
+  readonly missing_confinement: string[] | null;
+  /** How often that process has ended unexpectedly; null if no version serves. */
+  readonly restarts: number | null;
   /** What the serving version asks for, and what the operator grants; null if no version serves. */
   readonly rights: { readonly asks: PluginRightNames; readonly gets: PluginRightNames } | null;
 }

@@ -327,7 +327,7 @@ Capabilities('the usual deployments need no name', () => {
   );
 });
 
-Capabilities('initialize runs once, before the first run', () => {
+Capabilities('initialize runs once in an instance, before the first run', () => {
   let calls = 0;
   const plugin = definePlugin([
     defineEndpoint({

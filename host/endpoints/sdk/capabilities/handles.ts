@@ -138,7 +138,7 @@ export class Image implements Disposable {
   }
 }
 
-/** A helper that runs in another thread. Disposing it cancels it. */
+/** A helper that runs in another instance. Disposing it cancels it. */
 export class RemoteTask<T> implements Disposable {
   readonly #scope: HandleScope;
   readonly #handle: HostTask;

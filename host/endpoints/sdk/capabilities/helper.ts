@@ -16,7 +16,7 @@ export interface HelperDefinition<I extends Schema, O extends Schema> {
   run(input: z.output<I>, ctx: Context): z.input<O>;
 }
 
-/** A function of the plugin that runs in another thread: `ctx.runRemote(helper, input)`. */
+/** A function of the plugin that runs in another instance: `ctx.runRemote(helper, input)`. */
 export interface Helper<I extends Schema = Schema, O extends Schema = Schema> {
   readonly name: string;
   readonly input: I;
@@ -43,9 +43,9 @@ export function defineHelper<I extends Schema, O extends Schema>({
 }
 
 export interface RemoteMembers {
-  /** Runs a helper in another thread. Returns its result. */
+  /** Runs a helper in another instance. Returns its result. */
   runRemote<I extends Schema, O extends Schema>(helper: Helper<I, O>, input: z.input<I>): z.output<O>;
-  /** Starts a helper in another thread. Several helpers run at the same time. `wait()` returns the result. */
+  /** Starts a helper in another instance. Several helpers run at the same time. `wait()` returns the result. */
   startRemote<I extends Schema, O extends Schema>(helper: Helper<I, O>, input: z.input<I>): RemoteTask<z.output<O>>;
 }
 

@@ -194,9 +194,9 @@ async function answerOf<T>(clients: Clients, path: string): Promise<T | undefine
   return answer?.status === 200 ? (JSON.parse(answer.text) as T) : undefined;
 }
 
-/** Retries the tasks that failed because a thread of a plugin was ended during their run. */
+/** Retries the tasks that failed because the process of their plugin was killed in all of their attempts. */
 async function retryDeadLetters(clients: Clients): Promise<ReadonlySet<string>> {
-  const answer = await send(clients, '/tasks/retry?error=PluginTrapError&limit=1000', { method: 'POST' });
+  const answer = await send(clients, '/tasks/retry?error=PluginUnavailable&limit=1000', { method: 'POST' });
   if (answer?.status !== 200)
     clients.problems.push(`tasks that failed were not retried: ${answer?.status} ${answer?.text}`);
   await drained(clients);

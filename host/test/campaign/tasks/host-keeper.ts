@@ -11,6 +11,8 @@ import type { HostMessage, HostOrder } from './protocol.ts';
 /** After this many unexpected exits, a host is not started again. */
 const MOST_OWN_ENDS = 3;
 
+/** In the command of a plugin's process. */
+const PLUGIN_PROGRAM = 'aana-sandbox';
 /** The program of a host, below the folder of its package. */
 const SCRIPT = 'dist/host/test/campaign/tasks/host.js';
 
@@ -72,10 +74,11 @@ export class HostKeeper {
     if (child && child.exitCode === null && child.signalCode === null) await once(child, 'exit');
   }
 
-  /** Kills one of its replicas. Returns false if it has none. */
-  async killReplica(number: number): Promise<boolean> {
-    const pids = await this.#noteChildren();
-    const pid = pids[number % Math.max(1, pids.length)];
+  /** Kills a process of one of its plugins, or one of its replicas. Returns false if it has none. */
+  async killChild(kind: 'plugin' | 'replica', number: number): Promise<boolean> {
+    const children = await this.#noteChildren();
+    const pids = children.filter(({ command }) => command.includes(PLUGIN_PROGRAM) === (kind === 'plugin'));
+    const pid = pids[number % Math.max(1, pids.length)]?.pid;
     if (pid === undefined) return false;
     try {
       process.kill(pid, 'SIGKILL');
@@ -83,12 +86,6 @@ export class HostKeeper {
     } catch {
       return false; // it has just exited
     }
-  }
-
-  endThread(number: number): boolean {
-    return (
-      this.#child?.connected === true && this.#child.send({ kind: 'thread', number } satisfies HostOrder, () => {})
-    );
   }
 
   /** Waits until the host is ready and has carried out the order. One order at a time. */
@@ -150,10 +147,10 @@ export class HostKeeper {
     });
   }
 
-  async #noteChildren(): Promise<number[]> {
-    const pids = this.#child?.pid === undefined ? [] : (await descendants(this.#child.pid)).map(({ pid }) => pid);
-    for (const pid of pids) this.#children.set(pid, await beginningOf(pid));
-    return pids;
+  async #noteChildren(): Promise<{ readonly pid: number; readonly command: string }[]> {
+    const children = this.#child?.pid === undefined ? [] : await descendants(this.#child.pid);
+    for (const { pid } of children) this.#children.set(pid, await beginningOf(pid));
+    return children;
   }
 }
 

@@ -1,10 +1,9 @@
 // A host of the campaign in a separate process: `host.js <shared folder> <own folder> <log file>`. Sends its URL, and
-// ends one of its plugins' threads on request.
+// carries out orders.
 import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Worker } from 'node:worker_threads';
 import { AanaApp, AanaError, createLogger, loadConfig } from 'aana-host'; // its bundle, which starts in half the time
 import * as z from 'zod';
 import { delay } from '../../../base/core/abort.ts';
@@ -23,11 +22,6 @@ globalThis.Date = class extends RealDate {
 } as DateConstructor;
 
 const [shared = '', own = '', logFile = ''] = process.argv.slice(2);
-const threads = new Set<Worker>();
-process.on('worker', (thread) => {
-  threads.add(thread);
-  thread.on('exit', () => threads.delete(thread));
-});
 
 const config = loadConfig({
   cwd: shared,
@@ -111,9 +105,6 @@ app.registerEndpoint({
 const say = (message: HostMessage): void => void process.send?.(message, undefined, undefined, () => {});
 const carryOut = async (order: HostOrder): Promise<void> => {
   switch (order.kind) {
-    case 'thread':
-      await [...threads][order.number % Math.max(1, threads.size)]?.terminate();
-      return;
     case 'clock':
       clock.aheadMs = order.ms;
       return;

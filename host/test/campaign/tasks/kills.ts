@@ -2,7 +2,7 @@ import { delay } from '../../../base/core/abort.ts';
 import type { Random } from '../../simulation/random.ts';
 import type { HostKeeper } from './host-keeper.ts';
 
-const VICTIMS = ['host', 'thread', 'replica'] as const;
+const VICTIMS = ['host', 'plugin', 'replica'] as const;
 type Victim = (typeof VICTIMS)[number];
 const PAUSE_MS = 250;
 
@@ -12,7 +12,7 @@ export async function killAll(
   random: Random,
   kills: number,
 ): Promise<Record<Victim, number>> {
-  const counts: Record<Victim, number> = { host: 0, thread: 0, replica: 0 };
+  const counts: Record<Victim, number> = { host: 0, plugin: 0, replica: 0 };
   const left = (): Victim[] => VICTIMS.filter((victim) => counts[victim] < kills);
   for (let [first, ...others] = left(); first; [first, ...others] = left()) {
     const victim = random.pick([first, ...others]);
@@ -23,7 +23,7 @@ export async function killAll(
     const number = random.int(0, 1000);
     if (victim === 'host') await host.kill();
     // It is not running now.
-    else if (!(victim === 'replica' ? await host.killReplica(number) : host.endThread(number))) continue;
+    else if (!(await host.killChild(victim, number))) continue;
     counts[victim] += 1;
   }
   return counts;

@@ -1,4 +1,4 @@
-// `npm run campaign:tasks [-- kills [seed [store]]]`: hosts, threads and replicas die under a load of tasks, on SQLite
+// `npm run campaign:tasks [-- kills [seed [store]]]`: hosts, plugins and replicas die under a load of tasks, on SQLite
 // and on PostgreSQL. Prints the outcomes of the tasks. `npm run campaign:tasks -- faults <folder> [short [long [seed
 // [groups]]]]`: databases are cut off, silent, replaced and locked, clocks are set, disks fill, and hosts lack a
 // deployment, the given number of times each. It continues where an earlier run in the folder ended.

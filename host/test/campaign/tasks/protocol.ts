@@ -1,12 +1,8 @@
 import { join } from 'node:path';
 import { packageRoot } from '../../../base/core/package-root.ts';
 
-/**
- * An order to a host. `thread`: ends the thread of a plugin that `number` selects, whatever it does. `clock`: sets the
- * wall clock `ms` before (negative) or after that of the machine.
- */
+/** An order to a host. `clock`: sets the wall clock `ms` before (negative) or after that of the machine. */
 export type HostOrder =
-  | { readonly kind: 'thread'; readonly number: number }
   | { readonly kind: 'clock'; readonly ms: number }
   | { readonly kind: 'unload' | 'load'; readonly deployment: string };
 

@@ -1,4 +1,4 @@
-// The short form of `npm run campaign:tasks`: real hosts, threads and replicas die under a load of tasks, and their
+// The short form of `npm run campaign:tasks`: real hosts, plugins and replicas die under a load of tasks, and their
 // databases become unavailable.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ function campaignTest(databases: TestDatabases, hosts: number): void {
         clients: 4,
       });
       assert.is(problems.join('\n'), '');
-      assert.equal(strikes, { host: 1, thread: 1, replica: 1 });
+      assert.equal(strikes, { host: 1, plugin: 1, replica: 1 });
       assert.ok(accepted > 0);
     } finally {
       await databases.end();

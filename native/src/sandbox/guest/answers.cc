@@ -215,6 +215,12 @@ constexpr Answered kAnswered[] = {
     {"wasi:random/insecure", "get-insecure-random-u64", "func() -> u64",
      [](const LocalCall& call) { call.result = U64(RandomNumber()); }},
     {"wasi:random/insecure-seed", "insecure-seed", "func() -> tuple<u64, u64>", AnswerSeed},
+    {"aana:host/invocation", "is-cancelled", "func() -> bool",
+     [](const LocalCall& call) {
+       call.result = {};
+       call.result.kind = kBool;
+       call.result.of.boolean = call.invocation.is_ending();
+     }},
     {"aana:host/random", "bytes", "func(length: u32) -> list<u8>",
      [](const LocalCall& call) {
        call.result = RandomBytes(std::min<uint64_t>(call.arguments[0].of.u32, kMaxRandom));
@@ -223,6 +229,17 @@ constexpr Answered kAnswered[] = {
 #undef STREAM_ERROR
 #undef OUTPUT
 #undef INPUT
+
+// A guest lends the streams that it passes, and its call fails unless the host gives them back.
+void GiveBack(wasmtime_context_t* context, std::span<const wasmtime_component_val_t> arguments) {
+  for (const auto& argument : arguments) {
+    if (argument.kind != kResource) continue;
+    wasmtime_component_resource_host_t* found = nullptr;
+    Require(wasmtime_component_resource_any_to_host(context, argument.of.resource, &found),
+            "a resource is not the host's");
+    const ResourceHostPtr given(found);
+  }
+}
 
 struct Environment {
   std::string name;
@@ -238,6 +255,7 @@ wasmtime_error_t* OnLocalCall(void* given, wasmtime_context_t* context, const wa
   try {
     if (!environment.answer) throw Refused("denied: " + environment.name);
     auto& invocation = *static_cast<Invocation*>(wasmtime_context_get_data(context));
+    GiveBack(context, {arguments, count});
     environment.answer({invocation, context, {arguments, count}, *results, environment.resource});
     return nullptr;
   } catch (const std::exception& thrown) {

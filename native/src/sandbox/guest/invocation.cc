@@ -13,6 +13,10 @@ namespace {
 
 constexpr size_t kMaxPrinted = 16'384;
 constexpr size_t kMaxReason = 16'384;
+// Bytes of a frame of a call before its arguments.
+constexpr size_t kMaxCallHead = 64;
+// Memory that an empty buffer keeps.
+constexpr size_t kMaxKept = 4'096;
 constexpr uint64_t kMs = 1'000'000;
 
 uint64_t ThreadCpuNs() {
@@ -62,7 +66,7 @@ void Invocation::Begin(Plugin& plugin, const Settings& settings, std::string_vie
   limits_.calls = number();
   limits_.handles = number();
   limits_.credits = static_cast<int64_t>(number());
-  limits_.is_streaming = in.Bool();
+  limits_.output = number();
 
   pool_ = plugin.Take();
   if (!pool_) throw Ended("busy", "all places are taken");
@@ -88,13 +92,13 @@ wasmtime_error_t* Invocation::OnTick(wasmtime_context_t*, void* data, uint64_t* 
   constexpr uint8_t kYield = 1;
   auto& self = *static_cast<Invocation*>(data);
   const uint64_t now = ThreadCpuNs() - self.step_began_ns_;
-  if (self.cpu_ns_ + now > self.limits_.cpu_ms * kMs) {
-    self.limit_ = "cpu";
-    return wasmtime_error_new("it has computed for too long in all");
-  }
   if (self.stretch_ns_ + now > self.limits_.stretch_ms * kMs) {
     self.limit_ = "stretch";
     return wasmtime_error_new("it has computed for too long without a call");
+  }
+  if (self.cpu_ns_ + now > self.limits_.cpu_ms * kMs) {
+    self.limit_ = "cpu";
+    return wasmtime_error_new("it has computed for too long in all");
   }
   *delta = 1;
   *kind = kYield;
@@ -169,53 +173,56 @@ void Invocation::Fail(const char* code, std::string_view why) {
 
 void Invocation::Call(const HostFunction& function, std::span<const wasmtime_component_val_t> arguments,
                       wasmtime_component_val_t* results, wasmtime_async_continuation_t& continuation) {
+  encoded_.clear();
+  CborWriter out(encoded_);
+  out.Array(arguments.size());
+  for (size_t i = 0; i < arguments.size(); i++) WriteValue(out, arguments[i], function.type.params[i], context());
+  if (encoded_.size() > kMaxFrame - kMaxCallHead) throw Malformed("a call has too many bytes of arguments");
+  pending_ = &function;
   pending_result_ = results;
   has_answer_ = false;
-  const size_t before = channel_.out().size();
-  way_ = function.way == Way::kOutput && !limits_.is_streaming ? Way::kAsk : function.way;
-  switch (way_) {
-    case Way::kAsk:
-      Ask(function, arguments);
-      break;
-    case Way::kTell: {
-      FrameWriter frame(channel_.out(), id_, FrameKind::kTell);
-      frame.Number16(function.number);
-      WriteArguments(frame, function, arguments, context());
-      break;
-    }
-    case Way::kOutput: {
-      FrameWriter frame(channel_.out(), id_, FrameKind::kOutput);
-      WriteArguments(frame, function, arguments, context());
-      break;
-    }
-  }
-  if (way_ != Way::kAsk) {
-    limits_.credits -= static_cast<int64_t>(channel_.out().size() - before);
-    has_answer_ = limits_.credits > 0;
-  }
-  pending_ = &function;
+  way_ = function.way == Way::kOutput && !TakeOutput(arguments[0]) ? Way::kAsk : function.way;
+  if (way_ == Way::kAsk)
+    Ask(cpu_ns_ + ThreadCpuNs() - step_began_ns_);
+  else
+    SendOnCredit();
   continuation = {[](void* self) noexcept { return static_cast<Invocation*>(self)->Continue(); }, this, nullptr};
 }
 
-void Invocation::Ask(const HostFunction& function, std::span<const wasmtime_component_val_t> arguments) {
+bool Invocation::TakeOutput(const wasmtime_component_val_t& text) {
+  const uint64_t bytes = std::max<uint64_t>(text.of.string.size, 1);
+  const bool fits = bytes <= limits_.output;
+  limits_.output = fits ? limits_.output - bytes : 0;
+  return fits;
+}
+
+void Invocation::Ask(uint64_t cpu_ns) {
   if (++calls_ > limits_.calls) {
     limit_ = "calls";
     throw Refused("it has called the host more than " + std::to_string(limits_.calls) + " times");
   }
   FrameWriter frame(channel_.out(), id_, FrameKind::kCall);
   frame.Number32(++call_);
-  const uint64_t cpu_us = (cpu_ns_ + ThreadCpuNs() - step_began_ns_) / 1'000;
-  frame.Number32(static_cast<uint32_t>(std::min<uint64_t>(cpu_us, UINT32_MAX)));
-  frame.Number16(function.number);
-  WriteArguments(frame, function, arguments, context());
+  frame.Number32(static_cast<uint32_t>(std::min<uint64_t>(cpu_ns / 1'000, UINT32_MAX)));
+  frame.Number16(pending_->number);
+  SendArguments(frame);
 }
 
-void Invocation::WriteArguments(FrameWriter& frame, const HostFunction& function,
-                                std::span<const wasmtime_component_val_t> arguments, wasmtime_context_t* context) {
-  auto out = frame.cbor();
-  out.Array(arguments.size());
-  for (size_t i = 0; i < arguments.size(); i++) WriteValue(out, arguments[i], function.type.params[i], context);
+void Invocation::SendOnCredit() {
+  if (limits_.credits < 0) return;
+  const size_t before = channel_.out().size();
+  FrameWriter frame(channel_.out(), id_, way_ == Way::kTell ? FrameKind::kTell : FrameKind::kOutput);
+  if (way_ == Way::kTell) frame.Number16(pending_->number);
+  SendArguments(frame);
+  limits_.credits -= static_cast<int64_t>(channel_.out().size() - before);
+  has_answer_ = true;
+}
+
+void Invocation::SendArguments(FrameWriter& frame) {
+  channel_.out() += encoded_;
   frame.Commit();
+  encoded_.clear();
+  if (encoded_.capacity() > kMaxKept) encoded_.shrink_to_fit();
 }
 
 bool Invocation::Continue() {
@@ -228,6 +235,7 @@ bool Invocation::Continue() {
     pending_result_->of.result = {true, nullptr};
   }
   pending_ = nullptr;
+  stretch_ns_ = 0;
   return true;
 }
 
@@ -247,7 +255,6 @@ bool Invocation::TakeAnswer() {
     *pending_result_ = value.Release();
     answer_.clear();
     answer_.shrink_to_fit();
-    stretch_ns_ = 0;
     return true;
   } catch (const std::exception& error) {
     // A continuation cannot make the guest trap, so the invocation ends.
@@ -278,9 +285,22 @@ void Invocation::Refuse(std::string_view payload) {
 
 void Invocation::Credit(std::string_view payload) {
   limits_.credits += TakeNumber32(payload);
-  if (state_ != State::kWaiting || !pending_ || way_ == Way::kAsk || limits_.credits <= 0) return;
-  has_answer_ = true;
-  state_ = State::kRunnable;
+  if (state_ != State::kWaiting || !pending_ || way_ == Way::kAsk) return;
+  SendOnCredit();
+  if (has_answer_) state_ = State::kRunnable;
+}
+
+void Invocation::Ending() {
+  is_ending_ = true;
+  limits_.output = 0;
+  if (state_ != State::kWaiting || !pending_ || way_ != Way::kOutput) return;
+  // The output that waits is further output, too.
+  way_ = Way::kAsk;
+  try {
+    Ask(cpu_ns_);
+  } catch (const Refused& refused) {
+    Fail(limit_, refused.what());
+  }
 }
 
 void Invocation::Cancel() {

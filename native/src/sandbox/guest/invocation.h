@@ -16,16 +16,17 @@ namespace aana::sandbox {
 // Limits of one run, which the host sends with it, as an array in this order.
 struct RunLimits {
   uint64_t cpu_ms;
-  // Without a call that the host answers.
+  // Without a call of the host.
   uint64_t stretch_ms;
   // Calls that the host answers.
   uint64_t calls;
   // Resources that the guest holds at a time.
   uint64_t handles;
-  // Bytes of calls without an answer that the guest may send before the host sends credits.
+  // Bytes of calls without an answer that the guest may send before the host sends credits. The call that uses them up
+  // is sent, and the next one waits.
   int64_t credits;
-  // Whether calls of the function for output have no answer. Otherwise the host answers them like others.
-  bool is_streaming;
+  // Bytes of output. The host answers calls of the function for output beyond it.
+  uint64_t output;
 };
 
 // Component values in one array, which are released with it.
@@ -65,12 +66,15 @@ class Invocation {
   Invocation& operator=(const Invocation&) = delete;
 
   State state() const { return state_; }
+  // Whether the host has said that it must end soon.
+  bool is_ending() const { return is_ending_; }
   // Runs the guest until it waits, its slice is over, or it has ended. Sends how it ended.
   void Step();
   // Frames of the host. They make it runnable when it waits for them. Throw `Malformed` for a frame that is cut.
   void Answer(std::string_view payload);
   void Refuse(std::string_view payload);
   void Credit(std::string_view payload);
+  void Ending();
   // Ends the guest and sends that it was cancelled.
   void Cancel();
 
@@ -119,18 +123,26 @@ class Invocation {
   Way way_ = Way::kAsk;
   wasmtime_component_val_t* pending_result_ = nullptr;
   uint32_t call_ = 0;
+  // The arguments of a call that is not sent yet.
+  std::string encoded_;
   bool has_answer_ = false;
+  bool is_ending_ = false;
   std::string answer_;
   std::string broken_;
 
   wasmtime_context_t* context() const { return wasmtime_store_context(store_.get()); }
   void Begin(Plugin& plugin, const Settings& settings, std::string_view payload);
   void StartCall();
+  // Counts a text of output. Returns false when it is over the limit.
+  bool TakeOutput(const wasmtime_component_val_t& text);
   void Return();
   void Fail(const char* code, std::string_view why);
-  void Ask(const HostFunction& function, std::span<const wasmtime_component_val_t> arguments);
-  static void WriteArguments(FrameWriter& frame, const HostFunction& function,
-                             std::span<const wasmtime_component_val_t> arguments, wasmtime_context_t* context);
+  // Send the call that the guest waits in. `Ask` throws `Refused` when it was the last one allowed. `cpu_ns` is what
+  // the guest has computed so far.
+  void Ask(uint64_t cpu_ns);
+  // Sends nothing while credits are used up.
+  void SendOnCredit();
+  void SendArguments(FrameWriter& frame);
   // Whether the call is over, so that the guest goes on.
   bool Continue();
   bool TakeAnswer();

@@ -79,7 +79,8 @@ class Linking {
       return AddAnswer(instance, interface, member.name(), type, pool_.resources);
     if (pool_.functions.size() == UINT16_MAX) throw Refused("it imports too many functions");
     const auto way = interface + "#" + member.name() == output_ ? Way::kOutput : type.result ? Way::kAsk : Way::kTell;
-    if (way == Way::kOutput && (!type.result || type.result->kind != kResult || type.result->of[0]))
+    if (way == Way::kOutput && (type.params.size() != 1 || type.params[0].kind != kString || !type.result ||
+                                type.result->kind != kResult || type.result->of[0]))
       throw Refused(import.name() + " " + member.name() + " has another type");
     pool_.functions.push_back(std::make_unique<HostFunction>(HostFunction{
         static_cast<uint16_t>(pool_.functions.size()), import.name() + "#" + member.name(), std::move(type), way}));

@@ -21,7 +21,7 @@ void Worker::Take(const Frame& frame) {
     fresh_.push_back(frame.invocation);
     return;
   }
-  if (frame.kind > FrameKind::kCredit) throw Malformed("a frame has an unknown kind");
+  if (frame.kind > FrameKind::kEnding) throw Malformed("a frame has an unknown kind");
   if (found == invocations_.end()) return;  // it has ended meanwhile
   auto& invocation = *found->second;
   const bool was_waiting = invocation.state() == Invocation::State::kWaiting;
@@ -34,6 +34,9 @@ void Worker::Take(const Frame& frame) {
       break;
     case FrameKind::kCredit:
       invocation.Credit(frame.payload);
+      break;
+    case FrameKind::kEnding:
+      invocation.Ending();
       break;
     case FrameKind::kCancel:
       invocation.Cancel();

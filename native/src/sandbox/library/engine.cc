@@ -66,7 +66,8 @@ EnginePtr MakePool(const Settings& settings, uint32_t slots, uint64_t warm_bytes
 
 ComponentPtr Compile(const wasm_engine_t* engine, std::string_view bytes) {
   if (bytes.size() < 8 || bytes.substr(0, 4) != std::string_view("\0asm", 4)) throw Refused("it is not WebAssembly");
-  if (bytes.substr(4, 4) == std::string_view("\1\0\0\0", 4)) throw Refused("it is a core module, and not a component");
+  if (bytes.substr(4, 4) == std::string_view("\1\0\0\0", 4))
+    throw Refused("it is a core module; a plugin of Extism says \"runtime\": \"extism\" in its plugin.json");
   if (bytes.substr(4, 4) != std::string_view("\x0d\0\1\0", 4))
     throw Refused("it is a component of another version of the format");
   wasmtime_component_t* component = nullptr;

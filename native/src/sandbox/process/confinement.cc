@@ -14,6 +14,13 @@
 
 namespace aana::sandbox {
 
+std::string JsonOf(const Confinement& confinement) {
+  const auto text = [](bool is) { return is ? "true" : "false"; };
+  return std::string("{\"no-new-privileges\":") + text(confinement.has_no_new_privileges) +
+         ",\"seccomp\":" + text(confinement.has_filter) + ",\"landlock\":" + std::to_string(confinement.landlock) +
+         ",\"memory-limit\":" + text(confinement.has_memory_limit) + "}";
+}
+
 namespace {
 
 void Limit(decltype(RLIMIT_CORE) resource, rlim_t bytes) {

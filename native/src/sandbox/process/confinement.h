@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "sandbox/process/landlock.h"
 
@@ -14,6 +15,9 @@ struct Confinement {
   int landlock = 0;
   bool has_memory_limit = false;
 };
+
+// As JSON, with the names that `kReady` has.
+std::string JsonOf(const Confinement& confinement);
 
 // What a guest, or a hole in the library, could misuse is taken away in three steps. The first is before the library is
 // used, because it keeps descriptors of its own: descriptors from `first` on are closed, and the environment is

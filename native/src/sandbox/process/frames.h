@@ -17,11 +17,12 @@ enum class FrameKind : uint8_t {
   kRefuse = 3,  // u32 call | text: the guest traps with it
   kCancel = 4,  // nothing; `kFailed` follows, unless the invocation has ended
   kCredit = 5,  // u32 bytes of `kTell` and `kOutput` that the host has handled
+  kEnding = 6,  // nothing; the guest learns that it is cancelled, and further output comes as `kCall`
   // From the process.
   kReturned = 16,  // CBOR: [microseconds of CPU, result]
   kFailed = 17,    // CBOR: [microseconds of CPU, code, text]
   kCall = 18,    // u32 call | u32 microseconds of CPU so far | u16 function | CBOR array of arguments. The guest waits.
-  kTell = 19,    // u16 function | CBOR array of arguments. The guest does not wait while it has credits.
+  kTell = 19,    // u16 function | CBOR array of arguments. It is sent while credits are not below 0.
   kOutput = 20,  // CBOR array of arguments of the function for output. Credits as for `kTell`.
   kDrop = 21,    // u16 resource type | u32 number
   kPrinted = 22,  // CBOR: bytes that it wrote to standard output or error

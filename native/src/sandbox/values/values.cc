@@ -223,7 +223,9 @@ class ValueReader {
     auto& list = out.of.list;
     if (element.kind == kU8) {
       const auto bytes = in_.Bytes();
-      Count(bytes.size());
+      counts_.bytes += bytes.size();
+      if (counts_.bytes > kMaxListBytes)
+        throw Malformed("it has more than " + std::to_string(kMaxListBytes) + " bytes in lists of bytes");
       wasmtime_component_vallist_new_uninit(&list, bytes.size());
       for (size_t i = 0; i < bytes.size(); i++) {
         list.data[i] = {};

@@ -35,13 +35,16 @@ class Value {
 // Writes a value. `type` must be its type. Throws `Refused` for a resource that is not the host's.
 void WriteValue(CborWriter& out, const wasmtime_component_val_t& value, const Type& type, wasmtime_context_t* context);
 
-// Most values of a list or of one answer with all of its lists. A value takes 32 bytes.
+// Most values of one answer with all of its lists, and most bytes of its `list<u8>`. A value takes 32 bytes of memory,
+// and so does each of these bytes: 384 MiB for the most bytes, and as much again in the library.
 inline constexpr size_t kMaxValues = size_t{1} << 22;
+inline constexpr size_t kMaxListBytes = size_t{12} << 20;
 
-// Reads a value into `out`, which must be empty. Throws `Malformed` when the bytes are no value of the type. `count` is
-// the number of values so far, and of resources that the guest gets.
+// Reads a value into `out`, which must be empty. Throws `Malformed` when the bytes are no value of the type. `counts`
+// has what was read so far: values, bytes of `list<u8>`, and resources that the guest gets.
 struct ReadCounts {
   size_t values = 0;
+  size_t bytes = 0;
   size_t owned = 0;
 };
 void ReadValue(CborReader& in, wasmtime_component_val_t& out, const Type& type, wasmtime_context_t* context,

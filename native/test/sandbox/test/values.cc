@@ -129,9 +129,9 @@ void TestValues() {
     }
     Expect(refused > 10'000, "only " + std::to_string(refused) + " were refused");
   });
-  Test("an answer has a limited number of values", [] {
+  Test("an answer has a limited number of bytes in lists", [] {
     std::string bytes;
-    CborWriter(bytes).Bytes(std::string(kMaxValues + 1, 'a'));
+    CborWriter(bytes).Bytes(std::string(kMaxListBytes + 1, 'a'));
     try {
       Again(bytes, With(kList, {}, {Plain(kU8)}));
     } catch (const Malformed&) {

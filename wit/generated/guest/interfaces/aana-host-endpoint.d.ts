@@ -2,7 +2,7 @@
 /// <reference path="./aana-host-types.d.ts" />
 declare module 'aana:host/endpoint@0.1.0' {
   /**
-   * Returns the endpoints of this component. Called once when it is loaded.
+   * Returns the endpoints of this component. Called once when it is loaded, in an instance of its own.
    */
   export function describe(): Array<Info>;
   /**

@@ -11,6 +11,7 @@ import type {
   UploadedFile,
   UserPorts,
 } from '../../ports.ts';
+import { requireArguments } from '../../invocation/border.ts';
 import type { PluginTelemetry } from '../../invocation/plugin-telemetry.ts';
 import type { HostCall, HostReply, WitError } from '../../invocation/protocol.ts';
 import type { Capability } from '../catalogue.ts';
@@ -34,8 +35,6 @@ export interface InvocationScopeOptions {
   readonly write: ((chunk: string) => Promise<void>) | undefined;
   /** Called with the progress of the invocation. Default: the progress of deployments is not asked for. */
   readonly onProgress?: ((fraction: number, text: string) => void) | undefined;
-  /** Called when a chunk could not be sent and the guest does not wait for it. */
-  readonly onOutputFailed?: (error: unknown) => void;
   readonly granted: Granted;
   /** Deployments that the invocation is expected to call. */
   readonly expectedDeployments?: Iterable<string> | undefined;
@@ -67,7 +66,6 @@ export class InvocationScope {
   readonly #places: KeptPlaces;
   #lastHandle = 0;
   readonly #held: HeldChars;
-  #calls = 0;
   #hostMs = 0;
   #isTouched = false;
   #ended: { readonly reason: unknown } | undefined;
@@ -80,7 +78,7 @@ export class InvocationScope {
 
   constructor(options: InvocationScopeOptions) {
     this.#options = options;
-    const { write, granted, onOutputFailed, onProgress, ports, context, expectedDeployments = [] } = options;
+    const { write, granted, onProgress, ports, context, expectedDeployments = [] } = options;
     this.progress = onProgress && new InvocationProgress(onProgress);
     this.#places = new KeptPlaces({
       reserve: (name, by) => ports.deployments.reserve(name, by),
@@ -92,7 +90,6 @@ export class InvocationScope {
       ...{ write, limitBytes: granted.limits.outputBytes },
       onChunk: () => (this.#isTouched = true),
       onSpent: (ms) => this.charge(ms),
-      onFailed: (error) => onOutputFailed?.(error),
     });
   }
 
@@ -116,22 +113,13 @@ export class InvocationScope {
     return this.#places.called;
   }
 
-  /** The error with which the invocation must end after too many calls; undefined while they are within the limit. */
-  get callsExceeded(): AanaError | undefined {
-    const limit = this.#options.granted.limits.hostCalls;
-    return this.#calls > limit
-      ? fail('TooManyHostCalls', `the invocation called the host more than ${limit} times`, {
-          data: { limit },
-        })
-      : undefined;
-  }
-
   async answer(call: HostCall): Promise<HostReply> {
     const { telemetry, context } = this.#options;
     const work = telemetry?.call(call.operation, context.traceparent);
+    this.#isTouched = true;
     try {
-      this.#count(call);
       const startedAt = performance.now();
+      requireArguments(call.operation, call.args, this.#options.granted.limits.outputBytes);
       // Reads the arguments before the first wait.
       const doing = this.#do(call, work ? work.traceparent : context.traceparent);
       this.charge(performance.now() - startedAt);
@@ -144,13 +132,6 @@ export class InvocationScope {
       if (thrown instanceof AanaError) this.#lastError = { record, thrown };
       return { error: record };
     }
-  }
-
-  /** Counts a call. Streamed values do not count, because their bytes are limited. */
-  #count({ operation }: HostCall): void {
-    this.#isTouched = true;
-    if (operation !== 'output.write') this.#calls++;
-    if (this.callsExceeded) throw this.callsExceeded;
   }
 
   /** Ends the host's work for the guest. Pending and later calls fail with `reason`. */

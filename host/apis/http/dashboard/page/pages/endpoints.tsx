@@ -109,11 +109,14 @@ function Plugins(): JSX.Element {
   );
 }
 
-function PluginBadge({ plugin: { state, error, draining } }: { readonly plugin: PluginState }): JSX.Element {
+function PluginBadge({ plugin }: { readonly plugin: PluginState }): JSX.Element {
+  const { state, error, draining, missing_confinement: missing, restarts } = plugin;
   return (
     <>
       <StateBadge state={state} />
       {draining > 0 && <span class="quiet"> {draining} older finishing</span>}
+      {(restarts ?? 0) > 0 && <span class="problem"> process ended {restarts} times</span>}
+      {missing !== null && missing.length > 0 && <p class="message">Not fully confined: {missing.join(', ')}</p>}
       {error !== null && <p class="message">{error}</p>}
     </>
   );
@@ -147,9 +150,9 @@ const failures = (failed: Readonly<Record<string, number>>): JSX.Element => {
   return <span title={text}>{number(all.reduce((sum, [, times]) => sum + times, 0))}</span>;
 };
 
-/** Returns the memory that the instances of a plugin have, and the limit of each. */
+/** Returns the memory that the process of a plugin has, and its limit. */
 function memoryOf({ memory_bytes: used, limits }: PluginState): string {
-  const limit = limits?.['memory_bytes'];
+  const limit = limits?.['total_memory_bytes'];
   return [used === null ? '–' : bytes(used), ...(limit === undefined ? [] : [`limit ${bytes(limit)}`])].join(', ');
 }
 

@@ -49,8 +49,12 @@ export const PluginStatus = z.object({
   }),
   /** Number of older versions that still finish their requests. */
   draining: z.int(),
-  /** Memory of the instances of the serving version; null if no version serves. */
+  /** Private memory of the process of the serving version; null if it does not run, or the system does not say. */
   memory_bytes: z.nullable(z.int()),
+  /** What the kernel does not enforce for that process, in words; null if it does not run. */
+  missing_confinement: z.nullable(z.array(z.string())),
+  /** How often that process has ended unexpectedly; null if no version serves. */
+  restarts: z.nullable(z.int()),
   /** What the serving version asks for, and what the operator grants; null if no version serves. */
   rights: z.nullable(z.object({ asks: PluginRights, gets: PluginRights })),
 });

@@ -1,3 +1,0 @@
-import { capabilitiesConformance, typescriptCapabilities } from '../fixtures/capabilities-suite.ts';
-
-capabilitiesConformance('blocking', typescriptCapabilities);

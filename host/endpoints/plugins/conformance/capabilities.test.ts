@@ -1,0 +1,3 @@
+import { capabilitiesConformance, typescriptCapabilities } from '../fixtures/capabilities-suite.ts';
+
+capabilitiesConformance(typescriptCapabilities);

@@ -1,3 +1,0 @@
-import { streaming } from '../fixtures/streaming-suite.ts';
-
-streaming('suspending');

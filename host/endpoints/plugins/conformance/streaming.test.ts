@@ -1,0 +1,3 @@
+import { streaming } from '../fixtures/streaming-suite.ts';
+
+streaming();

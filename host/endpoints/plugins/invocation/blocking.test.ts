@@ -1,4 +1,0 @@
-import { typescriptGuest } from '../fixtures/conformance/guest.ts';
-import { conformance } from '../fixtures/conformance-suite.ts';
-
-conformance('blocking', typescriptGuest);

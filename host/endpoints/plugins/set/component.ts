@@ -1,0 +1,74 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { packageRoot } from '../../../base/core/package-root.ts';
+import { type Capability, capabilityNames } from '../capabilities/catalogue.ts';
+import {
+  compileComponent,
+  type ComponentTypes,
+  type OfferedTypes,
+  type SandboxProgram,
+  startComponent,
+  typeProblem,
+} from '../sandbox/index.ts';
+import { pluginLoadError } from './manifest.ts';
+import { type PluginCode, startMs, threadsFor } from './plugin-code.ts';
+
+export interface ComponentOptions {
+  /** The name of the plugin, for errors. */
+  readonly plugin: string;
+  readonly cacheDir: string;
+  /** Returns the program that compiles and runs components. */
+  readonly sandbox: () => Promise<SandboxProgram>;
+  /** Whether code is made fast that runs slower. */
+  readonly isFast?: boolean | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Slots whose memory stays ready for the next runs, and how many bytes of it do. */
+const warmSlots = 8;
+const warmBytes = 1024 * 1024;
+export const endpoint = 'aana:host/endpoint@0.1.0';
+export const output = 'aana:host/output#write';
+
+let offered: Promise<OfferedTypes> | undefined;
+/** Returns the types of what the host offers to components. */
+export function offeredTypes(): Promise<OfferedTypes> {
+  const file = join(packageRoot, 'wit', 'generated', 'types.json');
+  return (offered ??= readFile(file, 'utf8').then((text) => JSON.parse(text) as OfferedTypes));
+}
+
+/**
+ * Reads a component, compiles it, and compares its types with those of the world. Compiled code is kept in
+ * `<cacheDir>/plugins`. Throws `PluginLoadError`.
+ */
+export async function readComponent(component: string, options: ComponentOptions): Promise<PluginCode> {
+  const { plugin, cacheDir, isFast, signal } = options;
+  const sandbox = await options.sandbox();
+  const folder = join(cacheDir, 'plugins');
+  const compile = { sandbox, plugin, component, isFast };
+  const compiled = await compileComponent({ ...compile, signal }, folder);
+  const types = await offeredTypes();
+  const problem = typeProblem(compiled.types, types);
+  if (problem !== undefined) throw pluginLoadError(plugin, `cannot run on this host: ${problem}`);
+  return {
+    digest: compiled.digest,
+    imports: compiled.types.imports.map(({ name }) => name),
+    uses: capabilityNames.filter((name) => uses(compiled.types, name)),
+    concurrency: (limits) => limits.maxSuspended,
+    start: ({ limits, slots, signal: ending }) =>
+      startComponent(compiled, { ...compile, signal: ending }, folder, {
+        ...{ endpoint, output, types, signal: ending },
+        limits: {
+          ...{ threads: threadsFor(limits), slots, warmSlots, warmBytes, startMs },
+          memoryBytes: limits.memoryBytes,
+          totalBytes: limits.totalMemoryBytes,
+        },
+      }),
+  };
+}
+
+/** Whether a component imports a function of a capability. It reaches methods only through such a function. */
+function uses(types: ComponentTypes, capability: Capability): boolean {
+  const found = types.imports.find(({ name }) => name.startsWith(`aana:host/${capability}@`));
+  return [...(found?.members ?? [])].some(([name, type]) => type.startsWith('func(') && !name.startsWith('[method]'));
+}
