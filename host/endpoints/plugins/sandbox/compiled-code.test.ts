@@ -85,7 +85,9 @@ Compiling('a component over the limits of size and of memory is refused', async 
     await refusalOf(heavy, { memoryBytes: 8 * 1024 * 1024 }),
     /cannot be compiled: it takes more than 8388608 bytes of memory$/,
   );
-  assert.match(await refusalOf(heavy, { cpuSeconds: 1 }), /cannot be compiled: it takes more than 1 s of computing$/);
+  // On a busy machine it may get less than a fifth of a processor.
+  const tooLong = /cannot be compiled: it (takes more than 1 s of computing|has not ended within 5 s)$/;
+  assert.match(await refusalOf(heavy, { cpuSeconds: 1 }), tooLong);
 });
 
 Compiling('a component that is not there is named', async () => {

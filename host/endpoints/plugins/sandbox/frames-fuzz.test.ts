@@ -38,6 +38,7 @@ async function converse(code: string, bytes: Uint8Array): Promise<Ending> {
   const kinds: number[] = [];
   let said = '';
   const last = 4_000_000_000;
+  let timer: NodeJS.Timeout | undefined;
   child.stderr!.on('data', (data: Buffer) => (said += data.toString()));
   socket.on('error', () => {});
   socket.on('data', (data: Buffer) => {
@@ -46,6 +47,8 @@ async function converse(code: string, bytes: Uint8Array): Promise<Ending> {
       if (kind === frameKind.ready) {
         socket.write(bytes);
         socket.write(frameOf(last, frameKind.run, [], [1, limits, ['go', '{}']]));
+        // Bytes that begin a long frame swallow what follows. The end of the socket then ends the process.
+        timer = setTimeout(() => socket.end(), 400);
       }
       if (kind === frameKind.call) socket.write(frameOf(invocation, frameKind.answer, [payload.readUInt32LE(0)], 7));
       if (kind >= frameKind.returned && kind <= frameKind.printed && kind !== frameKind.drop && payload.length > 6)
@@ -53,8 +56,6 @@ async function converse(code: string, bytes: Uint8Array): Promise<Ending> {
       if (invocation === last && (kind === frameKind.returned || kind === frameKind.failed)) socket.end();
     }
   });
-  // Bytes that begin a long frame swallow what follows. The end of the socket then ends the process.
-  const timer = setTimeout(() => socket.end(), 400);
   const ending = await new Promise<Omit<Ending, 'said' | 'kinds'>>((resolve) =>
     child.once('close', (exit, signal) => resolve({ code: exit, signal })),
   );

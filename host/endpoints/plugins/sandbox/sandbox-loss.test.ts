@@ -223,7 +223,7 @@ Loss('a process that sends what is no frame is ended, and loses its runs', async
       async (options) => {
         await using process_ = await SandboxProcess.start(options);
         const never = new Promise<CborValue>(() => {});
-        const outcome = await go(process_, '{}', { answer: () => never });
+        const outcome = await go(process_, '{}', { answer: () => never, onOutput: () => never });
         assert.is(outcome.state, 'lost', what);
         const reason = new RegExp(`^its process sent what the host cannot use: ${why}`);
         assert.match(outcome.state === 'lost' ? outcome.reason : '', reason, what);
@@ -251,14 +251,23 @@ Loss('what a run does after it was cancelled has no effect', async () => {
   const frames = Buffer.concat([callOf(1, 0, []), tellOf(10), outputOf(10), cancelled]);
   await standIn(
     `socket.write(${inHex(ready)});
-     socket.once('data', () => socket.once('data', () => socket.write(${inHex(frames)})));`,
+     socket.once('data', () => {
+       socket.write(${inHex(outputOf(1))});
+       socket.once('data', () => socket.write(${inHex(frames)}));
+     });`,
     async (options) => {
       await using process_ = await SandboxProcess.start(options);
+      const leave = new AbortController();
       let effects = 0;
+      let outputs = 0;
       const effect = (): number => ++effects;
-      const outcome = await go(process_, '{}', { answer: effect, onTold: effect, signal: AbortSignal.timeout(50) });
+      const onOutput = async (): Promise<void> => {
+        outputs++;
+        leave.abort();
+      };
+      const outcome = await go(process_, '{}', { answer: effect, onTold: effect, onOutput, signal: leave.signal });
       assert.equal(outcome, { state: 'stopped', cpuMs: 0.001 });
-      assert.is(effects, 0);
+      assert.equal([effects, outputs], [0, 1]);
     },
   );
 });

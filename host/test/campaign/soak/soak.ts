@@ -219,12 +219,19 @@ interface Left {
   readonly processes: readonly string[];
 }
 
+/** Each reload starts a new process of a plugin, and ends the old one. */
+const isOfPlugin = (command: string): boolean => /aana-sandbox|extism\/process\/main/.test(command);
+
+/** Returns the names with numbers, so that one more of a name is another name. */
+const numbered = (names: readonly string[]): string[] =>
+  names.map((one, n) => `${one} #${names.slice(0, n).filter((other) => other === one).length}`);
+
 async function leftOf(host: SoakHost): Promise<Left> {
   const processes = await host.processes();
   return {
     descriptors: await host.descriptors(),
     files: (await host.files()).filter((path) => !isDatabase(path)),
-    processes: processes.map(({ pid, command }) => `${pid} ${command}`),
+    processes: numbered(processes.map(({ pid, command }) => (isOfPlugin(command) ? command : `${pid} ${command}`))),
   };
 }
 

@@ -12,7 +12,7 @@ import type { HostMessage, HostOrder } from './protocol.ts';
 const MOST_OWN_ENDS = 3;
 
 /** In the command of a plugin's process. */
-const PLUGIN_PROGRAM = 'aana-sandbox';
+const PLUGIN_PROGRAM = /\/aana-sandbox (confine|serve) /;
 /** The program of a host, below the folder of its package. */
 const SCRIPT = 'dist/host/test/campaign/tasks/host.js';
 
@@ -77,7 +77,7 @@ export class HostKeeper {
   /** Kills a process of one of its plugins, or one of its replicas. Returns false if it has none. */
   async killChild(kind: 'plugin' | 'replica', number: number): Promise<boolean> {
     const children = await this.#noteChildren();
-    const pids = children.filter(({ command }) => command.includes(PLUGIN_PROGRAM) === (kind === 'plugin'));
+    const pids = children.filter(({ command }) => PLUGIN_PROGRAM.test(command) === (kind === 'plugin'));
     const pid = pids[number % Math.max(1, pids.length)]?.pid;
     if (pid === undefined) return false;
     try {
