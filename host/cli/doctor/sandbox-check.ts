@@ -10,7 +10,7 @@ export const sandboxCheck: Check = {
   needsConfig: false,
   run: async ({ config, env, signal }) => {
     const problem = sandboxProblem();
-    if (problem !== undefined) return [warn(NAME, problem, 'plugins that are components cannot be served here')];
+    if (problem !== undefined) return [warn(NAME, problem, 'plugins cannot be served here')];
     const sandbox = await builtSandbox();
     if (sandbox === undefined) return [unbuilt(env)];
     return [confinementResult(await confinementHere(sandbox.program, signal), config.plugin_confinement)];
@@ -20,7 +20,7 @@ export const sandboxCheck: Check = {
 function unbuilt(env: NodeJS.ProcessEnv): CheckResult {
   const problem = buildToolsProblem(env, ['a C++ compiler', 'cmake']);
   return problem === undefined
-    ? ok(NAME, 'not built yet; the first plugin that is a component builds it')
+    ? ok(NAME, 'not built yet; the first plugin builds it')
     : warn(NAME, 'not built yet, and it cannot be built', problem);
 }
 

@@ -15,7 +15,8 @@ const pluginLimits = {
     .min(65_536)
     .describe(
       'Memory of the process of one plugin with all its instances, in bytes, beside what the process itself needs ' +
-        '(on Linux). A process beyond it may end, and is started again; requests that had effects fail (status 503).',
+        '(on Linux). A process beyond it may end, and is started again; requests that had effects fail (status 503). ' +
+        'The process of an Extism plugin may have more: twice `memory_bytes` for each place.',
     ),
   cpu_ms: z
     .int()
@@ -49,7 +50,7 @@ const pluginLimits = {
   concurrency: z
     .int()
     .min(1)
-    .max(10_000)
+    .max(4_000)
     .describe('Most invocations of one plugin at the same time, also of those that wait for a model.'),
   queue: z
     .int()
