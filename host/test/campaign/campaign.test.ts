@@ -47,7 +47,7 @@ Campaign('a restart that is refused for a while fails no call', async () => {
   assert.equal([[...load.failed], wrong], [[], []]);
 });
 
-Campaign('a poisonous call ends two replicas and fails no other call', async () => {
+Campaign('a poisonous call ends two replicas, and fails no call that was on one of them only', async () => {
   const { load, wrong } = await poisonousCalls(2);
   assert.equal([[...load.failed], wrong], [[], []]);
 });
