@@ -30,5 +30,6 @@ export interface StartOptions {
 /** Milliseconds from the start of a process until it can run guests. */
 export const startMs = 30_000;
 
-/** The number of threads that run the guests of one plugin. */
-export const threadsFor = (limits: PluginLimits): number => Math.min(limits.maxThreads, availableParallelism());
+/** The number of threads that run the guests of one plugin. The host and other plugins need processors, too. */
+export const threadsFor = (limits: PluginLimits): number =>
+  Math.max(1, Math.min(limits.maxThreads, Math.floor(availableParallelism() / 2)));
