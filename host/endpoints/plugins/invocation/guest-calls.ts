@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { LogLevel } from '../../../base/core/log/logger.ts';
 import { worldFunction } from '../capabilities/catalogue.ts';
 import type { AcceptedInvocation } from './accepted-invocation.ts';
@@ -6,8 +5,6 @@ import { requireArguments } from './border.ts';
 import type { GuestLines } from './guest-lines.ts';
 import type { HostCall, HostOperation } from './protocol.ts';
 
-/** Maximum bytes of one call. */
-const maxRandomBytes = 65_536;
 const maxReports = 1_000;
 const maxReportChars = 1_024;
 
@@ -17,7 +14,10 @@ export interface GuestCallsOptions {
   readonly answerBytes: number;
 }
 
-/** The functions of the world for one guest. Names are `interface@version#function`, as the sandbox sends them. */
+/**
+ * The functions of the world for one guest, except those that its process answers. Names are
+ * `interface@version#function`, as the sandbox sends them.
+ */
 export class GuestCalls {
   readonly #invocation: AcceptedInvocation;
   readonly #options: GuestCallsOptions;
@@ -33,20 +33,16 @@ export class GuestCalls {
 
   /** Returns what the function returns: for one that can fail, `{ ok }` or `{ err }`. */
   answer(name: string, args: readonly unknown[]): unknown {
-    const { request, record, deadlineAt, ending } = this.#invocation;
+    const { request, record, deadlineAt } = this.#invocation;
     const local = localName(name);
     const known = worldFunction(local);
     if (known?.call) return this.#call(known.call, args);
     if (known?.fact) return this.#facts.get(args[0] as number)?.[known.fact];
     switch (local) {
-      case 'random#bytes':
-        return randomBytes(Math.min(args[0] as number, maxRandomBytes));
       case 'invocation#request-id':
         return request.requestId;
       case 'invocation#remaining-ms':
         return Math.max(0, Math.round(deadlineAt - performance.now()));
-      case 'invocation#is-cancelled':
-        return ending !== undefined;
       case 'invocation#user':
         return request.userId ?? undefined;
       case 'invocation#priority':

@@ -31,8 +31,8 @@ export type SandboxOutcome =
   | { readonly state: 'failed'; readonly code: FailureCode; readonly reason: string; readonly cpuMs: number }
   /** It was cancelled. `cpuMs` is 0 when its process ended without saying it. */
   | { readonly state: 'stopped'; readonly cpuMs: number }
-  /** Its process has ended. `hadEffects`: the guest had called the host, or sent output. */
-  | { readonly state: 'lost'; readonly reason: string; readonly hadEffects: boolean };
+  /** Its process has ended. */
+  | { readonly state: 'lost'; readonly reason: string };
 
 /** Limits of one run. */
 export interface RunLimits {
@@ -106,7 +106,6 @@ export class SandboxInvocation {
   #grace: NodeJS.Timeout | undefined;
   #isStopped = false;
   #isOver = false;
-  #hadEffects = false;
   /** The number of the last call of the host, and whether it has no answer yet. */
   #lastCall = 0;
   #isAnswering = false;
@@ -158,7 +157,6 @@ export class SandboxInvocation {
     if (call > this.#run.limits.hostCalls) throw new MalformedError('a run calls the host too often');
     this.#lastCall = call;
     this.#isAnswering = true;
-    this.#hadEffects = true;
     try {
       const answer = this.#run.answer(name, args, cpuMs);
       if (answer instanceof Promise)
@@ -175,7 +173,6 @@ export class SandboxInvocation {
   /** Throws `MalformedError` when the guest had no credits. */
   tell(name: string, args: readonly unknown[], bytes: number): void {
     this.#owe(bytes);
-    this.#hadEffects = true;
     this.#run.onTold?.(name, args);
     // The credits come in a later turn, so that others have theirs.
     setImmediate(() => this.#pay(bytes));
@@ -185,7 +182,6 @@ export class SandboxInvocation {
   output(args: readonly unknown[], bytes: number): void {
     if (this.#run.limits.outputBytes === 0) throw new MalformedError('a run has output and does not stream');
     this.#owe(bytes);
-    this.#hadEffects = true;
     const taken = this.#run.onOutput?.(args) ?? Promise.resolve();
     const pay = (): void => this.#pay(bytes);
     taken.then(pay, pay);
@@ -214,9 +210,7 @@ export class SandboxInvocation {
   }
 
   lost(reason: string): void {
-    this.#end(
-      this.#isStopped ? { state: 'stopped', cpuMs: 0 } : { state: 'lost', reason, hadEffects: this.#hadEffects },
-    );
+    this.#end(this.#isStopped ? { state: 'stopped', cpuMs: 0 } : { state: 'lost', reason });
   }
 
   #owe(bytes: number): void {

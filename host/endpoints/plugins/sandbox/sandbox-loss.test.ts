@@ -40,16 +40,16 @@ Loss('a killed process loses its runs with the reason, and says which had effect
   await asked.promise;
   process.kill(process_.pid!, 'SIGKILL');
   const reason = 'its process was ended by SIGKILL';
-  assert.equal(await run, { state: 'lost', reason, hadEffects: true });
+  assert.equal(await run, { state: 'lost', reason });
   assert.is(await process_.ended, 'was ended by SIGKILL');
-  assert.equal(await go(process_, '{}'), { state: 'lost', reason, hadEffects: false });
+  assert.equal(await go(process_, '{}'), { state: 'lost', reason });
 });
 
 Loss('a run without effects says so', async () => {
   await using process_ = await serveWat(looping);
   const run = go(process_, long);
   process.kill(process_.pid!, 'SIGKILL');
-  assert.equal(await run, { state: 'lost', reason: 'its process was ended by SIGKILL', hadEffects: false });
+  assert.equal(await run, { state: 'lost', reason: 'its process was ended by SIGKILL' });
 });
 
 Loss('a stopped process is ended when it does not cancel a run, and loses the others', async () => {
@@ -64,7 +64,7 @@ Loss('a stopped process is ended when it does not cancel a run, and loses the ot
   const run = await go(process_, '{}', { signal: AbortSignal.timeout(50) });
   assert.equal(run, { state: 'stopped', cpuMs: 0 });
   const reason = 'its process did not cancel a run within 5000 ms';
-  assert.equal(await other, { state: 'lost', reason, hadEffects: false });
+  assert.equal(await other, { state: 'lost', reason });
 });
 
 Loss('memory of all guests together is limited, and the process serves on or is lost with the reason', async () => {
@@ -93,7 +93,7 @@ Loss('closing a process loses its runs, and closing it twice is fine', async () 
   const run = go(process_, long);
   await process_.close();
   await process_.close();
-  assert.equal(await run, { state: 'lost', reason: 'its process was closed', hadEffects: false });
+  assert.equal(await run, { state: 'lost', reason: 'its process was closed' });
 });
 
 Loss('a listener that throws loses the process, and not the host', async () => {
@@ -107,7 +107,7 @@ Loss('a listener that throws loses the process, and not the host', async () => {
     },
   });
   const reason = 'its process sent what the host cannot use: no such log';
-  assert.equal(outcome, { state: 'lost', reason, hadEffects: true });
+  assert.equal(outcome, { state: 'lost', reason });
 });
 
 /** Starts a program in Node in place of the sandbox. `socket` is its stream to the host. */
@@ -287,7 +287,7 @@ Loss('a process that sends much of many frames and ends none of them is ended', 
       const outcomes = await Promise.all([1, 2, 3].map(() => go(process_, '{}')));
       const reason =
         'its process sent what the host cannot use: more than 268435456 bytes of frames that are not complete';
-      for (const outcome of outcomes) assert.equal(outcome, { state: 'lost', reason, hadEffects: false });
+      for (const outcome of outcomes) assert.equal(outcome, { state: 'lost', reason });
     },
   );
 });
@@ -298,7 +298,7 @@ Loss('a process that closes a socket is ended', async () => {
     async (options) => {
       await using process_ = await SandboxProcess.start(options);
       const reason = 'its process closed a socket';
-      assert.equal(await go(process_, '{}'), { state: 'lost', reason, hadEffects: false });
+      assert.equal(await go(process_, '{}'), { state: 'lost', reason });
     },
   );
 });

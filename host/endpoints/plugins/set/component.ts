@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { packageRoot } from '../../../base/core/package-root.ts';
 import { type Capability, capabilityNames } from '../capabilities/catalogue.ts';
@@ -11,7 +12,7 @@ import {
   typeProblem,
 } from '../sandbox/index.ts';
 import { pluginLoadError } from './manifest.ts';
-import { type PluginCode, startMs, threadsFor } from './plugin-code.ts';
+import { type PluginCode, startMs } from './plugin-code.ts';
 
 export interface ComponentOptions {
   /** The name of the plugin, for errors. */
@@ -59,13 +60,16 @@ export async function readComponent(component: string, options: ComponentOptions
       startComponent(compiled, { ...compile, signal: ending }, folder, {
         ...{ endpoint, output, types, signal: ending },
         limits: {
-          ...{ threads: threadsFor(limits), slots, warmSlots, warmBytes, startMs },
+          ...{ threads: threadsFor(limits.maxThreads), slots, warmSlots, warmBytes, startMs },
           memoryBytes: limits.memoryBytes,
           totalBytes: limits.totalMemoryBytes,
         },
       }),
   };
 }
+
+/** The number of threads that run the guests of one plugin. The host and other plugins need processors, too. */
+const threadsFor = (most: number): number => Math.max(1, Math.min(most, Math.floor(availableParallelism() / 2)));
 
 /** Whether a component imports a function of a capability. It reaches methods only through such a function. */
 function uses(types: ComponentTypes, capability: Capability): boolean {

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os';
 import type { Capability } from '../capabilities/catalogue.ts';
 import type { PluginLimits } from '../rights/limits.ts';
 import type { SandboxProcess } from '../sandbox/index.ts';
@@ -29,7 +28,3 @@ export interface StartOptions {
 
 /** Milliseconds from the start of a process until it can run guests. */
 export const startMs = 30_000;
-
-/** The number of threads that run the guests of one plugin. The host and other plugins need processors, too. */
-export const threadsFor = (limits: PluginLimits): number =>
-  Math.max(1, Math.min(limits.maxThreads, Math.floor(availableParallelism() / 2)));

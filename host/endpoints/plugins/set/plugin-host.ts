@@ -27,7 +27,7 @@ export interface PluginHostOptions {
   readonly ports: PluginPorts;
   /** The cache. Compiled components lie in its folder `plugins`. */
   readonly cacheDir: string;
-  /** Returns the program that compiles and runs components. It is asked for when the first component is read. */
+  /** Returns the program that runs plugins in confinement. It is asked for when the first plugin is read. */
   readonly sandbox: () => Promise<SandboxProgram>;
   readonly log: Logger;
   readonly limits?: Partial<PluginLimits>;
@@ -139,7 +139,8 @@ export class PluginHost {
   readonly #runningOf = new WeakMap<LoadedPlugin, Running>();
   /** Telemetry by name of the plugin. All versions of a plugin report together. */
   readonly #telemetryOf = new Map<string, PluginTelemetry>();
-  #isClosed = false;
+  /** Aborted when the host closes. It ends compilations. */
+  readonly #closing = new AbortController();
 
   constructor(options: PluginHostOptions) {
     checkGrants(options.grants ?? {});
@@ -287,7 +288,7 @@ export class PluginHost {
 
   /** Throws when the host is closing, or another plugin than `replaces` has the name. */
   #requireRoom(name: string, replaces: LoadedPlugin | undefined): void {
-    if (this.#isClosed) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
+    if (this.#closing.signal.aborted) throw pluginLoadError(name, 'cannot be loaded: the host is closing');
     const isTaken = this.#loaded.has(name) && (!replaces || this.#loaded.get(name) !== this.#runningOf.get(replaces));
     if (isTaken) throw pluginLoadError(name, 'is loaded already');
   }
@@ -323,13 +324,13 @@ export class PluginHost {
     const { name: plugin, component: file, runtime } = manifest;
     const { cacheDir, sandbox, isFast } = this.#options;
     const read = runtime === 'extism' ? readExtismModule : readComponent;
-    const code = await read(file, { plugin, cacheDir, sandbox, isFast });
+    const code = await read(file, { plugin, cacheDir, sandbox, isFast, signal: this.#closing.signal });
     return { manifest, granted, code };
   }
 
   /** Closes every plugin. Invocations that still run fail as unavailable. */
   async close(): Promise<void> {
-    this.#isClosed = true;
+    this.#closing.abort(new Error('the host is closing'));
     const all = [...this.#running];
     this.#loaded.clear();
     this.#running.clear();
