@@ -4,9 +4,10 @@ import { writeFile } from 'node:fs/promises';
 import { loadConfig } from '../../host/base/config/index.ts';
 import { createLogger } from '../../host/base/core/log/logger.ts';
 import { buildSandbox } from '../../host/setup/native-build/index.ts';
-import { offeredTypes, typesFile } from './types.ts';
+import { typesFile } from '../../host/endpoints/plugins/sandbox/component-types.ts';
+import { typesOfWorld } from './types.ts';
 
 const log = createLogger({ level: 'info', format: 'text', write: (line) => process.stderr.write(line) });
 const sandbox = await buildSandbox({ cacheDir: loadConfig().cache_dir, log, withTests: true });
-await writeFile(typesFile, `${JSON.stringify(await offeredTypes(sandbox), null, 2)}\n`);
+await writeFile(typesFile, `${JSON.stringify(await typesOfWorld(sandbox), null, 2)}\n`);
 process.stdout.write(`${sandbox.program}\n`);

@@ -11,15 +11,12 @@ import {
 } from '../../host/endpoints/plugins/sandbox/index.ts';
 import { versionless } from '../../host/endpoints/plugins/sandbox/component-types.ts';
 
-/** The committed texts of all types that the host offers. */
-export const typesFile = join(packageRoot, 'wit', 'generated', 'types.json');
-
 const wasiVersion = '0.2.12';
 const wasiPackages = ['io', 'clocks', 'random', 'filesystem', 'sockets', 'cli'];
 const world = 'everything';
 
 /** Returns the types of the world and of WASI, as the sandbox describes a component that imports all of them. */
-export async function offeredTypes(sandbox: SandboxProgram): Promise<OfferedTypes> {
+export async function typesOfWorld(sandbox: SandboxProgram): Promise<OfferedTypes> {
   const folder = await mkdtemp(join(tmpdir(), 'aana-types-'));
   try {
     const component = join(folder, 'everything.wasm');

@@ -1,6 +1,6 @@
 /**
  * The answers of typed methods that a guest returns unchanged. A guest recognises their schemas by these words, so that
- * its component contains only schemas that it uses: each one is in the memory that is restored for every invocation.
+ * its component contains only schemas that it uses: each one is in the memory that every invocation begins with.
  */
 export type AnswerKind = 'transcript' | 'transcripts' | 'speech' | 'speakers' | 'chat' | 'chat with details';
 

@@ -38,7 +38,7 @@ const plugins = new PluginHost({
   sandbox: testSandbox,
   cacheDir: config.cache_dir,
   log,
-  limits: { maxSuspended: 256 },
+  limits: { maxConcurrent: 256 },
   ports: {
     deployments: { handle: () => echo, reserve: unused },
     openMediaScope: unused,

@@ -13,7 +13,7 @@ import { buildPlugin } from '../../endpoints/plugins/build/build-plugin.ts';
 import {
   type CborValue,
   compileComponent,
-  type OfferedTypes,
+  offeredTypes,
   type RunLimits,
   SandboxProcess,
 } from '../../endpoints/plugins/sandbox/index.ts';
@@ -59,7 +59,7 @@ const compiled = await compileComponent(
   join(cacheDir, 'bench', 'plugin-code'),
 );
 
-const offered = JSON.parse(await readFile(join(packageRoot, 'wit', 'generated', 'types.json'), 'utf8')) as OfferedTypes;
+const offered = offeredTypes();
 
 const startProcess = (slots: number, warmSlots: number): Promise<SandboxProcess> =>
   SandboxProcess.start({

@@ -9,7 +9,8 @@ namespace aana::sandbox {
 // What the host chooses, in arguments of the form `name=value`. None of them is secret, because other users can see
 // arguments.
 struct Settings {
-  // `compile`: whether code is made by Winch, which compiles five times as fast and runs half as fast as Cranelift.
+  // Except `confine`: whether code is made by Winch, which compiles five times as fast and runs half as fast as
+  // Cranelift.
   bool is_fast = false;
   // `compile`: largest component.
   uint64_t component_bytes = uint64_t{64} << 20;

@@ -5,8 +5,8 @@ import { AanaError } from '../../../base/core/errors.ts';
 import { randomSuffix } from '../../../base/core/ids.ts';
 import { runContained } from '../../../base/processes/index.ts';
 import { capabilityNames } from '../capabilities/catalogue.ts';
-import { firstCauses, markUsed, prepareFolder, SandboxProcess, tidyFolder } from '../sandbox/index.ts';
-import { type ComponentOptions, endpoint, offeredTypes, output } from '../set/component.ts';
+import { firstCauses, markUsed, offeredTypes, prepareFolder, SandboxProcess, tidyFolder } from '../sandbox/index.ts';
+import { type ComponentOptions, endpoint, output } from '../set/component.ts';
 import { pluginLoadError } from '../set/manifest.ts';
 import { type PluginCode, startMs } from '../set/plugin-code.ts';
 import { capabilityOf } from './interface.ts';
@@ -61,7 +61,7 @@ export async function readExtismModule(
       const code = await keep(); // the copy may have been removed
       return SandboxProcess.start({
         command: extismCommand({ program, memoryBytes, totalBytes, slots }),
-        ...{ plugin, code, isFast: true, endpoint, output, types: await offeredTypes(), signal: ending },
+        ...{ plugin, code, isFast: true, endpoint, output, types: offeredTypes(), signal: ending },
         limits: { threads: 1, slots, warmSlots: 0, warmBytes: 0, memoryBytes, totalBytes, startMs },
       });
     },

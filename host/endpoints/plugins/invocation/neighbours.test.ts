@@ -140,7 +140,7 @@ Neighbours(
 );
 
 Neighbours('requests that find no place wait for the end of those that compute, and run once', async ({ dir }) => {
-  await withPlugin(dir, { maxSuspended: 1 }, async ({ run, begun, until }) => {
+  await withPlugin(dir, { maxConcurrent: 1 }, async ({ run, begun, until }) => {
     const client = new AbortController();
     const looping = nameOf(run('loop', 'loop', { signal: client.signal, deadlineMs: never }));
     const names = numbered('waiting', 20);
@@ -162,7 +162,7 @@ Neighbours('requests that find no place wait for the end of those that compute, 
 Neighbours(
   'a request whose client goes while it waits behind one that computes ends at once and never runs',
   async ({ dir }) => {
-    await withPlugin(dir, { maxSuspended: 1 }, async ({ run, begun, until }) => {
+    await withPlugin(dir, { maxConcurrent: 1 }, async ({ run, begun, until }) => {
       const clients = [new AbortController(), new AbortController()] as const;
       const looping = nameOf(run('loop', 'loop', { signal: clients[0].signal, deadlineMs: never }));
       const gone = nameOf(run('quick', 'gone', { signal: clients[1].signal }));

@@ -63,7 +63,7 @@ Grants('a limit is the least of what the operator allows and the manifest asks f
     defaultLimits,
   );
   assert.equal(
-    [limits.hostCalls, limits.memoryBytes, limits.handles, limits.maxSuspended, limits.maxThreads, limits.maxQueued],
+    [limits.hostCalls, limits.memoryBytes, limits.handles, limits.maxConcurrent, limits.maxThreads, limits.maxQueued],
     [200, 1_000_000, 8, 4, 4, defaultLimits.maxQueued],
   );
   assert.is(grantTo(manifest, { sample: { limits: { concurrency: 1000 } } }, defaultLimits).limits.maxThreads, 4);

@@ -21,7 +21,7 @@ export interface PluginLimits {
   /** Maximum number of videos, audios, images, streams and helpers that one invocation holds at a time. */
   readonly handles: number;
   /** Maximum number of concurrent invocations of one component. */
-  readonly maxSuspended: number;
+  readonly maxConcurrent: number;
   /** Maximum number of threads of one plugin's process. An Extism plugin has one for each concurrent invocation. */
   readonly maxThreads: number;
   /** Maximum number of invocations of one plugin that wait for a place. */
@@ -38,7 +38,7 @@ export const defaultLimits: PluginLimits = {
   outputBytes: 64 * 1024 * 1024,
   hostCalls: 100_000,
   handles: 256,
-  maxSuspended: 128,
+  maxConcurrent: 128,
   maxThreads: 8,
   maxQueued: 256,
 };
@@ -110,7 +110,7 @@ function merged(limits: PluginLimits, own: LimitsByName, pick: (theirs: number, 
     outputBytes: of(limits.outputBytes, own.output_bytes),
     hostCalls: of(limits.hostCalls, own.host_calls),
     handles: of(limits.handles, own.handles),
-    maxSuspended: of(limits.maxSuspended, own.concurrency),
+    maxConcurrent: of(limits.maxConcurrent, own.concurrency),
     // A thread costs memory, so the plugin's concurrency never raises the number of threads.
     maxThreads: own.concurrency === undefined ? limits.maxThreads : Math.min(limits.maxThreads, own.concurrency),
     maxQueued: of(limits.maxQueued, own.queue),

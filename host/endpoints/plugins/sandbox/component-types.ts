@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { packageRoot } from '../../../base/core/package-root.ts';
 import { type CborValue, MalformedError, readCbor } from './cbor.ts';
 
 /** What a component imports or exports: its interfaces with the types of their functions. */
@@ -15,11 +18,19 @@ export interface InterfaceTypes {
   readonly what?: string | undefined;
 }
 
-/** What a host offers, in the form of `wit/generated/types.json`. Names of interfaces of WASI have no version. */
+/** The types of what this host offers. `npm run build:sandbox` writes it. */
+export const typesFile: string = join(packageRoot, 'wit', 'generated', 'types.json');
+
+/** What a host offers, in the form of {@link typesFile}. Names of interfaces of WASI have no version. */
 export interface OfferedTypes {
   readonly imports: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly exports: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
+
+let offered: OfferedTypes | undefined;
+/** Returns what this host offers. */
+export const offeredTypes = (): OfferedTypes =>
+  (offered ??= JSON.parse(readFileSync(typesFile, 'utf8')) as OfferedTypes);
 
 /** Reads the description that the sandbox makes of a component. Throws `MalformedError`. */
 export function readDescription(bytes: Buffer): ComponentTypes {

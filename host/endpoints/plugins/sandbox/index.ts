@@ -7,7 +7,7 @@ export {
   firstCauses,
   type SandboxProgram,
 } from './compiled-code.ts';
-export { type ComponentTypes, type OfferedTypes, typeProblem } from './component-types.ts';
+export { type ComponentTypes, type OfferedTypes, offeredTypes, typeProblem } from './component-types.ts';
 export { confinementHere, missingConfinement, requireConfinement } from './confinement.ts';
 export { SandboxInvocation, type RunLimits, type SandboxOutcome, type SandboxRun } from './sandbox-invocation.ts';
 export { markUsed, prepareFolder, tidyFolder } from './code-folder.ts';

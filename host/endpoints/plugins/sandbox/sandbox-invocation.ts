@@ -111,9 +111,9 @@ export class SandboxInvocation {
   #isAnswering = false;
   /** Bytes that the guest has sent on credit, and those of them that the host has handled. */
   #owed = 0;
+  #handled = 0;
   #drops = 0;
   #printedChars = 0;
-  #handled = 0;
 
   constructor(id: number, run: SandboxRun, port: InvocationPort) {
     this.id = id;

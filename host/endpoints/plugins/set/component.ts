@@ -1,12 +1,10 @@
-import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { packageRoot } from '../../../base/core/package-root.ts';
 import { type Capability, capabilityNames } from '../capabilities/catalogue.ts';
 import {
   compileComponent,
   type ComponentTypes,
-  type OfferedTypes,
+  offeredTypes,
   type SandboxProgram,
   startComponent,
   typeProblem,
@@ -31,13 +29,6 @@ const warmBytes = 1024 * 1024;
 export const endpoint = 'aana:host/endpoint@0.1.0';
 export const output = 'aana:host/output#write';
 
-let offered: Promise<OfferedTypes> | undefined;
-/** Returns the types of what the host offers to components. */
-export function offeredTypes(): Promise<OfferedTypes> {
-  const file = join(packageRoot, 'wit', 'generated', 'types.json');
-  return (offered ??= readFile(file, 'utf8').then((text) => JSON.parse(text) as OfferedTypes));
-}
-
 /**
  * Reads a component, compiles it, and compares its types with those of the world. Compiled code is kept in
  * `<cacheDir>/plugins`. Throws `PluginLoadError`.
@@ -48,14 +39,14 @@ export async function readComponent(component: string, options: ComponentOptions
   const folder = join(cacheDir, 'plugins');
   const compile = { sandbox, plugin, component, isFast };
   const compiled = await compileComponent({ ...compile, signal }, folder);
-  const types = await offeredTypes();
+  const types = offeredTypes();
   const problem = typeProblem(compiled.types, types);
   if (problem !== undefined) throw pluginLoadError(plugin, `cannot run on this host: ${problem}`);
   return {
     digest: compiled.digest,
     imports: compiled.types.imports.map(({ name }) => name),
     uses: capabilityNames.filter((name) => uses(compiled.types, name)),
-    concurrency: (limits) => limits.maxSuspended,
+    concurrency: (limits) => limits.maxConcurrent,
     start: ({ limits, slots, signal: ending }) =>
       startComponent(compiled, { ...compile, signal: ending }, folder, {
         ...{ endpoint, output, types, signal: ending },

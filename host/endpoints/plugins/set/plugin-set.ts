@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { fail } from '../../../base/core/errors.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
@@ -224,7 +226,7 @@ export class PluginSet {
         onlyChanged &&
         entry.current &&
         manifest === entry.manifest &&
-        (await host.inspect(entry.source)).digest === entry.current.digest
+        (await digestOf(described.component)) === entry.current.digest
       ) {
         entry.error = undefined;
         return false;
@@ -332,6 +334,12 @@ function foundAt(path: string): string[] {
   } catch {
     return []; // it was removed after its registration
   }
+}
+
+/** Returns the SHA-256 of a component, hexadecimal. Undefined when it cannot be read, which a load reports. */
+async function digestOf(component: string): Promise<string | undefined> {
+  const bytes = await readFile(component).catch(() => undefined);
+  return bytes && createHash('sha256').update(bytes).digest('hex');
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -6,11 +6,12 @@ import { ownSchedstat } from './computing.ts';
 import { ExtismGuest } from './guest.ts';
 import { HostLink } from './host-link.ts';
 import type { FromThread, RunContent, ThreadInit, ToThread } from './messages.ts';
-import { exportedFunctions, readTypes, typeOf } from './world.ts';
+import { offeredTypes } from '../../sandbox/component-types.ts';
+import { exportedFunctions, typeOf } from './world.ts';
 
 const init: ThreadInit = workerData;
 const port = parentPort!;
-const types = readTypes();
+const types = offeredTypes();
 const link = new HostLink(port, init, types);
 const guest = new ExtismGuest(init, link);
 const results = exportedFunctions.map(

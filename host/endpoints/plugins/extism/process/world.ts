@@ -1,6 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { packageRoot } from '../../../../base/core/package-root.ts';
 import type { OfferedTypes } from '../../sandbox/component-types.ts';
 import { capabilityOf } from '../interface.ts';
 
@@ -56,10 +53,6 @@ export function calledFunctions(imports: readonly WebAssembly.ModuleImportDescri
 
 /** The interfaces that no capability is needed for. */
 const commonInterfaces: readonly Interface[] = ['log', 'invocation', 'progress', 'output'];
-
-/** Reads the types of the world's functions, `wit/generated/types.json`. */
-export const readTypes = (): OfferedTypes =>
-  JSON.parse(readFileSync(join(packageRoot, 'wit', 'generated', 'types.json'), 'utf8')) as OfferedTypes;
 
 /** Returns the text of a function's type by its full name. */
 export function typeOf(types: OfferedTypes['imports'], name: string): string {
