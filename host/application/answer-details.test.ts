@@ -17,14 +17,15 @@ import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
 
 const details = defineEndpoint({
   name: 'details', path: '/details', summary: '', input: z.strictObject({ text: z.string() }), output: z.any(),
-  run({ text }, ctx) {
+  async run({ text }, ctx) {
     const dialog = { messages: [{ role: 'user', content: text }] };
     const sampling_params = { max_tokens: 2 };
-    const whole = ctx.llm('llm').chat(dialog, { sampling_params, details: true });
+    const whole = await ctx.llm('llm').chat(dialog, { sampling_params, details: true });
     const stream = ctx.llm('llm').chatStream(dialog, { sampling_params });
     const before = stream.returned ?? null;
-    const pieces = [...stream].map(({ text }) => text);
-    return { without: ctx.llm('llm').chat(dialog), whole: whole.details, before, pieces, streamed: stream.returned };
+    const pieces = [];
+    for await (const { text } of stream) pieces.push(text);
+    return { without: await ctx.llm('llm').chat(dialog), whole: whole.details, before, pieces, streamed: stream.returned };
   },
 });
 const forwarded = defineEndpoint({

@@ -123,7 +123,7 @@ const PLUGIN = `
 import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
 const told = defineEndpoint({
   name: 'told', path: '/plugin', summary: '', input: z.strictObject({ how: z.optional(z.string()) }), output: z.any(),
-  run: (_, ctx) => [ctx.deployment('reporter').call('tell')],
+  run: async (_, ctx) => [await ctx.deployment('reporter').call('tell')],
 });
 export const endpoint = definePlugin([told]);
 `;

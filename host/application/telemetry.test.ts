@@ -101,11 +101,11 @@ import { defineEndpoint, defineHelper, definePlugin, z } from 'aana-host/plugin'
 const count = defineHelper({ name: 'count', input: z.string(), output: z.int(), run: (text) => text.split(' ').length });
 const words = defineEndpoint({
   name: 'words', path: '/words', summary: '', input: z.strictObject({ url: z.string(), text: z.string() }), output: z.any(), stream: true, uses: ['remote'],
-  run({ url, text }, ctx) {
-    const audio = ctx.video.open({ url }).extractAudio();
-    ctx.deployment('sentiment').call('facts');
-    for (const { word } of ctx.deployment('sentiment').stream('words', { text })) ctx.write({ word });
-    ctx.write({ seconds: audio.duration, words: ctx.runRemote(count, text) });
+  async run({ url, text }, ctx) {
+    const audio = await (await ctx.video.open({ url })).extractAudio();
+    await ctx.deployment('sentiment').call('facts');
+    for await (const { word } of ctx.deployment('sentiment').stream('words', { text })) ctx.write({ word });
+    ctx.write({ seconds: audio.duration, words: await ctx.runRemote(count, text) });
   },
 });
 export const endpoint = definePlugin([words], { helpers: [count] });

@@ -13,17 +13,18 @@ import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
 
 const keep = defineEndpoint({
   name: 'keep', path: '/keep', summary: '', input: z.strictObject({ id: z.string() }), output: z.any(), uses: ['storage', 'repositories-write'],
-  run({ id }, { user, storage, repositories: { videos, transcripts } }) {
-    storage.set(id, user ?? 'nobody');
-    videos.save({ media_id: id, title: 'of ' + (user ?? 'nobody') });
-    return transcripts.save({ media_id: id, model: 'm', transcript: 'said', segments: [], language: 'en', language_confidence: 1 }).id;
+  async run({ id }, { user, storage, repositories: { videos, transcripts } }) {
+    await storage.set(id, user ?? 'nobody');
+    await videos.save({ media_id: id, title: 'of ' + (user ?? 'nobody') });
+    return (await transcripts.save({ media_id: id, model: 'm', transcript: 'said', segments: [], language: 'en', language_confidence: 1 })).id;
   },
 });
 const find = defineEndpoint({
   name: 'find', path: '/find', summary: '', input: z.strictObject({ transcript: z.optional(z.number()) }), output: z.any(), uses: ['storage', 'repositories'],
-  run({ transcript }, { storage, repositories: { videos, transcripts } }) {
-    const keys = [...storage.keys('')];
-    return { stored: keys.map((key) => key + ' ' + storage.get(key)), videos: [...videos.list()].map(({ media_id: id, title }) => id + ' ' + title), said: transcript && transcripts.read(transcript).transcript };
+  async run({ transcript }, { storage, repositories: { videos, transcripts } }) {
+    const keys = await storage.keys('').all();
+    const stored = await Promise.all(keys.map(async (key) => key + ' ' + await storage.get(key)));
+    return { stored, videos: (await videos.list().all()).map(({ media_id: id, title }) => id + ' ' + title), said: transcript && (await transcripts.read(transcript)).transcript };
   },
 });
 export const endpoint = definePlugin([keep, find]);

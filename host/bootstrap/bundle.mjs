@@ -32,7 +32,7 @@ const MODULES = [
   'host/endpoints/sdk/index',
   'host/endpoints/sdk/node',
   'host/endpoints/sdk/testing/testing',
-  ...['abort', 'crypto', 'domain', 'encoding', 'structured-clone', 'url'].map(
+  ...['abort', 'crypto', 'domain', 'encoding', 'promises', 'structured-clone', 'timers', 'url'].map(
     (name) => `host/endpoints/sdk/guest/web/${name}`,
   ),
   'host/apis/http/dashboard/page/main',

@@ -299,7 +299,7 @@ import { runEndpoint } from 'aana-host/plugin/testing';
 const input = z.strictObject({ video: VideoInput, least: z._default(z.int(), 0) });
 const output = z.strictObject({ seconds: z.number() });
 const names = { name: 'length', path: '/video/length', summary: 'Length' };
-const length = defineEndpoint({ ...names, input, output, run: ({ video, least }, ctx) => ({ seconds: Math.max(least, ctx.video.open(video).info.duration ?? 0) }) });
+const length = defineEndpoint({ ...names, input, output, run: async ({ video, least }, ctx) => ({ seconds: Math.max(least, (await ctx.video.open(video)).info.duration ?? 0) }) });
 // @ts-expect-error the answer does not match the output schema
 defineEndpoint({ ...names, input, output, run: () => ({ seconds: 'two' }) });
 // @ts-expect-error the input has no such parameter

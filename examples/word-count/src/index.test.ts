@@ -27,8 +27,8 @@ test('counts words with capitals, apostrophes, hyphens and other scripts', () =>
   assert.deepEqual(countWords(' … ', 5), { words: 0, different: 0, most_frequent: [] });
 });
 
-test('counts a text', () => {
-  const { output } = runEndpoint(endpoint, 'text_word_count', { text: 'one two one' });
+test('counts a text', async () => {
+  const { output } = await runEndpoint(endpoint, 'text_word_count', { text: 'one two one' });
   assert.deepEqual(output, {
     words: 3,
     different: 2,
@@ -39,8 +39,8 @@ test('counts a text', () => {
   });
 });
 
-test('counts the spoken words of a video', () => {
-  const { output, calls } = runEndpoint(
+test('counts the spoken words of a video', async () => {
+  const { output, calls } = await runEndpoint(
     endpoint,
     'video_word_count',
     { video: { path: '/a.mp4' }, top: 1 },
@@ -50,8 +50,8 @@ test('counts the spoken words of a video', () => {
   assert.equal(calls.length, 1);
 });
 
-test('refuses a request for too many words', () => {
-  assert.throws(
+test('refuses a request for too many words', async () => {
+  await assert.rejects(
     () => runEndpoint(endpoint, 'text_word_count', { text: 'one', top: 101 }),
     (error) => error instanceof HostError && error.kind === 'invalid-input',
   );

@@ -22,9 +22,10 @@ const video = defineEndpoint({
   description: 'Transcribes the audio with `asr_deployment`. A video without speech has 0 words.',
   input: z.strictObject({ video: VideoInput, top }),
   output: WordCount,
-  run(input, ctx) {
-    const audio = ctx.video.open(input.video).extractAudio();
-    const { transcription } = ctx.asr.transcribe(audio);
+  async run(input, ctx) {
+    const opened = await ctx.video.open(input.video);
+    const audio = await opened.extractAudio();
+    const { transcription } = await ctx.asr.transcribe(audio);
     ctx.log.info('transcribed', { seconds: audio.duration, characters: transcription.text.length });
     return countWords(transcription.text, input.top);
   },

@@ -23,7 +23,7 @@ const SOURCE = `
 import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
 const count = defineEndpoint({
   name: 'count', path: '/count', summary: '', input: z.strictObject({ text: z.string() }), output: z.int(), uses: ['storage'],
-  run({ text }, { storage }) { storage.set('last', text); return text.length; },
+  async run({ text }, { storage }) { await storage.set('last', text); return text.length; },
 });
 export const endpoint = definePlugin([count]);
 `;

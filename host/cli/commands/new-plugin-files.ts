@@ -91,14 +91,14 @@ import { HostError } from 'aana-host/plugin';
 import { runEndpoint } from 'aana-host/plugin/testing';
 import { endpoint } from './index.ts';
 
-test('greets as often as asked', () => {
-  const { output, logs } = runEndpoint(endpoint, '${id}_greet', { who: 'Ada', times: 2 });
+test('greets as often as asked', async () => {
+  const { output, logs } = await runEndpoint(endpoint, '${id}_greet', { who: 'Ada', times: 2 });
   assert.deepEqual(output, { greeting: 'Hello, Ada! Hello, Ada!' });
   assert.equal(logs[0]?.message, 'greeting');
 });
 
-test('refuses to greet nobody', () => {
-  assert.throws(
+test('refuses to greet nobody', async () => {
+  await assert.rejects(
     () => runEndpoint(endpoint, '${id}_greet', { who: '' }),
     (error) => error instanceof HostError && error.kind === 'invalid-input',
   );

@@ -2,8 +2,9 @@ import * as z from 'zod/mini';
 import { validationEntries, validationMessage } from '../../base/schemas/checks/validation.ts';
 import { createLog } from './context.ts';
 import { HandleScope } from './capabilities/handles.ts';
-import { HostError, toErrorRecord } from './host-error.ts';
+import { type ErrorRecord, HostError, toErrorRecord } from './host-error.ts';
 import type { Host } from './host.ts';
+import { isPromise, type MaybePromise } from './maybe-promise.ts';
 
 type Issues = Parameters<typeof validationEntries>[0];
 
@@ -47,20 +48,41 @@ export function fromEndpoint(issues: Issues, value: unknown): HostError {
   );
 }
 
+/** Returns the error record for what a plugin has thrown. Logs the stack of its own errors. */
+export function recordOf(host: Host, endpoint: string, thrown: unknown): ErrorRecord {
+  const record = toErrorRecord(thrown);
+  if (thrown instanceof Error && !(thrown instanceof HostError))
+    createLog(host).error('endpoint failed', {
+      endpoint,
+      error: record.name,
+      stack: `${thrown.name}: ${thrown.message}\n${thrown.stack ?? ''}`,
+    });
+  return record;
+}
+
 /**
  * Runs `work` and frees the handles that it opened. Throws error records, and logs the stack of the plugin's own
  * errors.
  */
-export function runInScope(host: Host, endpoint: string, work: (scope: HandleScope) => string): string {
+export function runInScope(
+  host: Host,
+  endpoint: string,
+  work: (scope: HandleScope) => MaybePromise<string>,
+): MaybePromise<string> {
   const scope = new HandleScope();
-  try {
-    return work(scope);
-  } catch (thrown) {
-    const record = toErrorRecord(thrown);
-    if (thrown instanceof Error && !(thrown instanceof HostError))
-      createLog(host).error('endpoint failed', { endpoint, error: record.name, stack: thrown.stack });
-    throw record;
-  } finally {
+  const failed = (thrown: unknown): never => {
     scope.disposeAll();
+    throw recordOf(host, endpoint, thrown);
+  };
+  const ended = (result: string): string => {
+    scope.disposeAll();
+    return result;
+  };
+  let result: MaybePromise<string>;
+  try {
+    result = work(scope);
+  } catch (thrown) {
+    return failed(thrown);
   }
+  return isPromise(result) ? result.then(ended, failed) : ended(result);
 }

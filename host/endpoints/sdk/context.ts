@@ -12,8 +12,9 @@ import {
 } from './capabilities/deployments.ts';
 import { type HandleScope, Image, type Stream, Video } from './capabilities/handles.ts';
 import { hostCall, HostError } from './host-error.ts';
-import type { Source } from '../../../wit/generated/world/media.ts';
+import type { Image as HostImage, Source } from '../../../wit/generated/world/media.ts';
 import type { Host, LogLevel } from './host.ts';
+import { hostPromise, preparedPromise, waitFor } from './guest/event-loop.ts';
 import { dataUrlBytes } from './guest/data-url.ts';
 import { uuid } from './guest/uuid.ts';
 
@@ -29,14 +30,14 @@ export interface Log {
 
 export interface ImageOpener {
   /** Fetches (or finds) and probes an image. */
-  open(input: ImageInput): Image;
+  open(input: ImageInput): Promise<Image>;
   /** Probes the file of an image, such as a PNG: its bytes, or a data URL with its base64. At most 16,777,216 bytes. */
-  decode(file: Uint8Array | string): Image;
+  decode(file: Uint8Array | string): Promise<Image>;
 }
 
 export interface VideoOpener {
   /** Fetches (or finds) and probes a video. */
-  open(input: VideoInput): Video;
+  open(input: VideoInput): Promise<Video>;
 }
 
 export interface Random {
@@ -74,30 +75,36 @@ export class Context {
   }
 
   get image(): ImageOpener {
+    const { Image: images } = this.host.media;
+    const opened = (image: HostImage): Image => new Image(image, this.#scope);
     return {
-      open: (input) =>
-        new Image(
-          hostCall(() => this.host.media.Image.open(mediaSource(input))),
-          this.#scope,
+      open: (input) => hostPromise(() => images.open(mediaSource(input)), opened),
+      decode: (file) =>
+        preparedPromise(
+          () => (typeof file === 'string' ? dataUrlBytes(file) : file),
+          (bytes) => images.decode(bytes),
+          opened,
         ),
-      decode: (file) => {
-        const bytes = typeof file === 'string' ? dataUrlBytes(file) : file;
-        return new Image(
-          hostCall(() => this.host.media.Image.decode(bytes)),
-          this.#scope,
-        );
-      },
     };
   }
 
   get video(): VideoOpener {
     return {
       open: (input) =>
-        new Video(
-          hostCall(() => this.host.media.Video.open(mediaSource(input))),
-          this.#scope,
+        hostPromise(
+          () => this.host.media.Video.open(mediaSource(input)),
+          (video) => new Video(video, this.#scope),
         ),
     };
+  }
+
+  /**
+   * Waits for a call of the host in a function that is not asynchronous: `ctx.wait(ctx.llm.chat(dialog))` returns the
+   * answer, or throws. Takes only the promise that the call returned. Nothing else of the run goes on meanwhile, except
+   * other calls of the host.
+   */
+  wait<T>(call: Promise<T>): T {
+    return waitFor(call);
   }
 
   /** Random bytes from the host. */

@@ -16,6 +16,7 @@ import {
   withSpeakers,
   z,
 } from './node.ts';
+import type { MaybePromise } from './maybe-promise.ts';
 import { type FakeHost, runEndpoint } from './testing/testing.ts';
 
 const Input = z.strictObject({ video: VideoInput, times: z._default(z.int(), 2) });
@@ -23,13 +24,15 @@ const Output = z.strictObject({ text: z.string() });
 
 /** A plugin of one endpoint that does `act`. */
 function unary(act: (ctx: Context, input: z.infer<typeof Input>) => unknown) {
-  const run = (input: z.infer<typeof Input>, ctx: Context): { text: string } => act(ctx, input) as { text: string };
+  const run = (input: z.infer<typeof Input>, ctx: Context) => act(ctx, input) as MaybePromise<{ text: string }>;
   return definePlugin([
     defineEndpoint({ name: 'act', path: '/act', summary: 'Acts', input: Input, output: Output, run }),
   ]);
 }
 
-function streaming(run: (ctx: StreamContext<TextChunk>) => Iterable<TextChunk> | void) {
+type Streaming = (ctx: StreamContext<TextChunk>) => MaybePromise<Iterable<TextChunk> | AsyncIterable<TextChunk> | void>;
+
+function streaming(run: Streaming) {
   return definePlugin([
     defineEndpoint({
       name: 'act',
@@ -45,9 +48,9 @@ function streaming(run: (ctx: StreamContext<TextChunk>) => Iterable<TextChunk> |
 
 const video = { path: '/a.mp4' };
 
-function failure(run: () => unknown): HostError {
+async function failure(run: Promise<unknown>): Promise<HostError> {
   try {
-    run();
+    await run;
   } catch (error) {
     assert.instance(error, HostError);
     return error as HostError;
@@ -66,7 +69,7 @@ Endpoint('describe themselves with JSON Schemas that mark file parts', () => {
   assert.is(schema.$schema, 'https://json-schema.org/draft/2020-12/schema');
 });
 
-Endpoint('answer with text of a media type that they declare, or with the result of a deployment unchecked', () => {
+Endpoint('answer with text of a media type that they declare, or the result of a deployment unchecked', async () => {
   const transcript = { segments: [], transcription_info: { language: 'en' }, transcription: { text: '' } };
   const plugin = definePlugin([
     defineEndpoint({
@@ -75,19 +78,25 @@ Endpoint('answer with text of a media type that they declare, or with the result
       summary: 'Acts',
       input: z.strictObject({ format: z._default(z.enum(['json', 'csv']), 'json') }),
       output: answerBy('format', { json: AsrOutput, csv: textAnswer('text/csv') }),
-      run: ({ format }, ctx) =>
-        format === 'csv' ? asText('text/csv', 'a,b') : ctx.asr.transcribe(ctx.video.open(video).extractAudio()),
+      async run({ format }, ctx) {
+        if (format === 'csv') return asText('text/csv', 'a,b');
+        const opened = await ctx.video.open(video);
+        return ctx.asr.transcribe(await opened.extractAudio());
+      },
     }),
   ]);
   const schema = JSON.parse(plugin.describe()[0]?.outputSchema ?? '');
   assert.equal(schema['x-aana-answer-by'], { key: 'format', values: ['json', 'csv'] });
   assert.is(schema.anyOf[1]['x-aana-text'], true);
   const fakes: FakeHost = { deployments: { asr_deployment: { transcribe: () => transcript } } };
-  assert.equal(runEndpoint(plugin, 'act', {}, fakes).output, transcript);
-  assert.equal(runEndpoint(plugin, 'act', { format: 'csv' }, fakes).output, { media_type: 'text/csv', text: 'a,b' });
+  assert.equal((await runEndpoint(plugin, 'act', {}, fakes)).output, transcript);
+  assert.equal((await runEndpoint(plugin, 'act', { format: 'csv' }, fakes)).output, {
+    media_type: 'text/csv',
+    text: 'a,b',
+  });
 });
 
-Endpoint('transcribe the segments of speech that voice activity detection finds, streams and batches', () => {
+Endpoint('transcribe the segments of speech that voice activity detection finds, streams and batches', async () => {
   const vadSegments = [{ time_interval: { start: 1, end: 2 }, segments: [[1, 2]] }];
   const part = (text: string) => ({
     segments: [],
@@ -101,20 +110,22 @@ Endpoint('transcribe the segments of speech that voice activity detection finds,
       summary: 'Acts',
       input: z.strictObject({}),
       output: z.array(z.string()),
-      run(_, ctx) {
-        const audio = ctx.video.open(video).extractAudio();
-        const { segments } = ctx.vad.asrPreprocessVad(audio, { chunk_size: 20 });
-        assert.equal(ctx.vad('vad_deployment').asrPreprocessVad(audio).segments, segments);
+      async run(_, ctx) {
+        const opened = await ctx.video.open(video);
+        const audio = await opened.extractAudio();
+        const { segments } = await ctx.vad.asrPreprocessVad(audio, { chunk_size: 20 });
+        assert.equal((await ctx.vad('vad_deployment').asrPreprocessVad(audio)).segments, segments);
         const chunks = ctx.asr.transcribeInChunks(audio, { vad_segments: segments, params: { language: 'en' } });
         const stream = ctx.asr.transcribeStream(audio, { beam_size: 2 });
-        const batch = ctx.asr.transcribeBatch([audio, audio]);
-        return [...chunks, ...stream]
-          .map(({ transcription }) => transcription.text)
-          .concat(batch.transcription[1]!.text);
+        const batch = await ctx.asr.transcribeBatch([audio, audio]);
+        const texts: string[] = [];
+        for await (const { transcription } of chunks) texts.push(transcription.text);
+        for (const { transcription } of stream) texts.push(transcription.text);
+        return [...texts, batch.transcription[1]!.text];
       },
     }),
   ]);
-  const { output, calls } = runEndpoint(
+  const { output, calls } = await runEndpoint(
     plugin,
     'act',
     {},
@@ -139,7 +150,7 @@ Endpoint('transcribe the segments of speech that voice activity detection finds,
   assert.equal(args.get('transcribe_stream')?.['params'], { beam_size: 2 });
 });
 
-Endpoint('join the words of a transcript with the answer of a diarization', () => {
+Endpoint('join the words of a transcript with the answer of a diarization', async () => {
   const words = ['Yes.', 'No.'].map((word, at) => ({
     word: ` ${word}`,
     speaker: null,
@@ -160,17 +171,18 @@ Endpoint('join the words of a transcript with the answer of a diarization', () =
       summary: 'Acts',
       input: z.strictObject({}),
       output: AsrOutput,
-      run(_, ctx) {
-        const audio = ctx.video.open(video).extractAudio();
-        const speech = ctx.diarization.diarize(audio, { max_speakers: 2 });
-        assert.equal(ctx.diarization('other').diarize(audio), speech);
-        ctx.diarization.diarize(audio, null, [{ name: 'Ada', audio }]);
-        return withSpeakers(ctx.asr.transcribe(audio, { word_timestamps: true }), speech);
+      async run(_, ctx) {
+        const opened = await ctx.video.open(video);
+        const audio = await opened.extractAudio();
+        const speech = await ctx.diarization.diarize(audio, { max_speakers: 2 });
+        assert.equal(await ctx.diarization('other').diarize(audio), speech);
+        await ctx.diarization.diarize(audio, null, [{ name: 'Ada', audio }]);
+        return withSpeakers(await ctx.asr.transcribe(audio, { word_timestamps: true }), speech);
       },
     }),
   ]);
   const diarize = () => ({ segments });
-  const { output, calls } = runEndpoint(
+  const { output, calls } = await runEndpoint(
     plugin,
     'act',
     {},
@@ -201,8 +213,8 @@ Endpoint('join the words of a transcript with the answer of a diarization', () =
   );
 });
 
-Endpoint('get their input with defaults filled in', () => {
-  const { output } = runEndpoint(
+Endpoint('get their input with defaults filled in', async () => {
+  const { output } = await runEndpoint(
     unary((_, { times }) => ({ text: 'a'.repeat(times) })),
     'act',
     { video },
@@ -210,8 +222,8 @@ Endpoint('get their input with defaults filled in', () => {
   assert.equal(output, { text: 'aa' });
 });
 
-Endpoint('refuse an input that does not match, with one entry a thing', () => {
-  const error = failure(() =>
+Endpoint('refuse an input that does not match, with one entry a thing', async () => {
+  const error = await failure(
     runEndpoint(
       unary(() => ({ text: '' })),
       'act',
@@ -229,8 +241,8 @@ Endpoint('refuse an input that does not match, with one entry a thing', () => {
   );
 });
 
-Endpoint('fail as internal when their output does not match', () => {
-  const error = failure(() =>
+Endpoint('fail as internal when their output does not match', async () => {
+  const error = await failure(
     runEndpoint(
       unary(() => ({ text: 5 })),
       'act',
@@ -241,13 +253,13 @@ Endpoint('fail as internal when their output does not match', () => {
   assert.match(error.message, /does not match its schema.*text: Input should be a valid string/);
 });
 
-Endpoint('pass an error of the host on unchanged', () => {
+Endpoint('pass an error of the host on unchanged', async () => {
   const fakes: FakeHost = {
     video: () => {
       throw new HostError('DownloadException', 'bad-request', 'cannot fetch it', { data: { url: 'http://a' } });
     },
   };
-  const error = failure(() =>
+  const error = await failure(
     runEndpoint(
       unary((ctx) => ctx.video.open(video)),
       'act',
@@ -261,15 +273,15 @@ Endpoint('pass an error of the host on unchanged', () => {
   );
 });
 
-Endpoint('can catch an error of the host by its name', () => {
-  const plugin = unary((ctx) => {
+Endpoint('can catch an error of the host by its name', async () => {
+  const plugin = unary(async (ctx) => {
     try {
-      return ctx.deployment('absent').call('x');
+      return await ctx.deployment('absent').call('x');
     } catch (error) {
       return { text: error instanceof HostError ? `${error.kind} ${error.name}` : 'other' };
     }
   });
-  assert.equal(runEndpoint(plugin, 'act', { video }).output, { text: 'not-found NotFoundError' });
+  assert.equal((await runEndpoint(plugin, 'act', { video })).output, { text: 'not-found NotFoundError' });
 });
 
 Endpoint('turn an error of their own into one of kind internal with its class name, and log where it came from', () => {
@@ -287,21 +299,126 @@ Endpoint('turn an error of their own into one of kind internal with its class na
   assert.match(JSON.stringify(logs), /endpoint\.test/);
 });
 
-Endpoint('fail with a reason when run is async', () => {
-  const error = failure(() =>
+Endpoint('wait for an asynchronous run, and fail with its error', async () => {
+  const plugin = unary(async (ctx, { times }) => {
+    const { tokens } = await ctx.llm.countTokens({ text: 'a' });
+    if (times > 5) throw new HostError('TooMany', 'too-large', 'too many');
+    return { text: 'a'.repeat(tokens * times) };
+  });
+  const fakes: FakeHost = { deployments: { llm_deployment: { count_tokens: () => ({ tokens: 2, max_tokens: 9 }) } } };
+  assert.equal((await runEndpoint(plugin, 'act', { video }, fakes)).output, { text: 'aaaa' });
+  const { name, kind } = await failure(runEndpoint(plugin, 'act', { video, times: 6 }, fakes));
+  assert.equal([name, kind], ['TooMany', 'too-large']);
+  const wrong = await failure(
     runEndpoint(
-      unary(() => Promise.resolve({ text: 'a' })),
+      unary(async () => ({ text: 5 })),
       'act',
       { video },
     ),
   );
-  assert.match(error.message, /leave out async and await/);
+  assert.is(wrong.name, 'OutputError', 'what it resolves with is checked');
 });
 
-Endpoint('hand audio to deployments by index, wherever it stands in the arguments', () => {
+const counting: FakeHost = {
+  deployments: {
+    llm_deployment: {
+      count_tokens({ text }: { text: string }) {
+        if (text === 'bad') throw new HostError('NoText', 'bad-request', 'no text');
+        return { tokens: text.length, max_tokens: 9 };
+      },
+    },
+  },
+};
+
+Endpoint('wait for several calls of the host with Promise.all, also when one fails', async () => {
+  const plugin = unary(async (ctx) => {
+    const both = await Promise.all([ctx.llm.countTokens({ text: 'ab' }), ctx.llm.countTokens({ text: 'c' })]);
+    const settled = await Promise.allSettled([ctx.llm.countTokens({ text: 'bad' }), ctx.llm.countTokens({ text: '' })]);
+    return { text: [...both.map(({ tokens }) => tokens), ...settled.map(({ status }) => status)].join(' ') };
+  });
+  const { output, calls } = await runEndpoint(plugin, 'act', { video }, counting);
+  assert.equal(output, { text: '2 1 rejected fulfilled' });
+  assert.equal(
+    calls.map(({ args }) => (args as { text: string }).text),
+    ['ab', 'c', 'bad', ''],
+  );
+  const failing = unary((ctx) => Promise.all(['a', 'bad'].map((text) => ctx.llm.countTokens({ text }))));
+  assert.is((await failure(runEndpoint(failing, 'act', { video }, counting))).name, 'NoText');
+});
+
+Endpoint('wait for a call in a synchronous run with ctx.wait, which returns or throws', async () => {
   const plugin = unary((ctx) => {
-    const opened = ctx.video.open(video);
-    const audio = opened.extractAudio({ channels: 'separate' });
+    const opened = ctx.wait(ctx.video.open(video));
+    const { duration } = ctx.wait(opened.extractAudio());
+    const later = ctx.llm.countTokens({ text: 'abc' });
+    const { tokens } = ctx.wait(ctx.llm.countTokens({ text: 'ab' }));
+    try {
+      return { text: String(ctx.wait(ctx.llm.countTokens({ text: 'bad' })).tokens) };
+    } catch (error) {
+      const { name } = error as HostError;
+      return { text: [duration, tokens, name, error instanceof HostError, ctx.wait(later).tokens].join(' ') };
+    }
+  });
+  assert.equal((await runEndpoint(plugin, 'act', { video }, counting)).output, { text: '10 2 NoText true 3' });
+});
+
+Endpoint('refuse ctx.wait for a promise that no call of the host returned', async () => {
+  const refused = [
+    unary((ctx) => ctx.wait(Promise.resolve({ text: 'a' }))),
+    unary((ctx) => ctx.wait(ctx.llm.countTokens({ text: 'a' }).then(({ tokens }) => ({ text: `${tokens}` })))),
+  ];
+  for (const plugin of refused) {
+    const error = await failure(runEndpoint(plugin, 'act', { video }, counting));
+    assert.match(error.message, /ctx\.wait takes the promise that a call of the host returned; use "await"/);
+  }
+});
+
+Endpoint('fail with a reason when await is missing in the output or in the arguments of a call', async () => {
+  const textless = await failure(
+    runEndpoint(
+      unary((ctx) => ({ text: ctx.llm.countTokens({ text: 'a' }) })),
+      'act',
+      { video },
+      counting,
+    ),
+  );
+  assert.match(textless.message, /text: Input should be a valid string/);
+  const unchecked = definePlugin([
+    defineEndpoint({
+      name: 'act',
+      path: '/act',
+      summary: 'Acts',
+      input: z.strictObject({}),
+      output: z.any(),
+      run: (_, ctx) => ({ counts: [ctx.llm.countTokens({ text: 'a' })] }),
+    }),
+  ]);
+  const error = await failure(runEndpoint(unchecked, 'act', {}, counting));
+  assert.equal([error.name, error.kind], ['TypeError', 'internal']);
+  assert.is(error.message, 'a promise is no JSON value: "await" is missing');
+  const early = unary((ctx) => ctx.deployment('asr').call('transcribe', { audio: ctx.video.open(video) }));
+  assert.is((await failure(runEndpoint(early, 'act', { video }))).message, error.message);
+});
+
+Endpoint('refuse an initialize that is asynchronous', () => {
+  const plugin = definePlugin([
+    defineEndpoint({
+      name: 'act',
+      path: '/act',
+      summary: 'Acts',
+      input: z.strictObject({}),
+      output: z.any(),
+      initialize: async () => 1,
+      run: () => null,
+    }),
+  ]);
+  assert.throws(() => plugin.describe(), /initialize of the endpoint "act" is async/);
+});
+
+Endpoint('hand audio to deployments by index, wherever it stands in the arguments', async () => {
+  const plugin = unary(async (ctx) => {
+    const opened = await ctx.video.open(video);
+    const audio = await opened.extractAudio({ channels: 'separate' });
     return ctx
       .deployment('asr')
       .call('two', { first: audio, nested: [{ audio }], text: `${opened.info.duration} ${audio.duration}` });
@@ -312,40 +429,41 @@ Endpoint('hand audio to deployments by index, wherever it stands in the argument
     return { text };
   };
   assert.equal(
-    runEndpoint(plugin, 'act', { video }, { video: () => ({ duration: 3 }), deployments: { asr: { two } } }).output,
+    (await runEndpoint(plugin, 'act', { video }, { video: () => ({ duration: 3 }), deployments: { asr: { two } } }))
+      .output,
     { text: '3 3' },
   );
 });
 
-Endpoint('see what a page says of a video that was downloaded from it, and nothing for a file', () => {
-  const plugin = unary((ctx) => {
-    using opened = ctx.video.open(video);
+Endpoint('see what a page says of a video that was downloaded from it, and nothing for a file', async () => {
+  const plugin = unary(async (ctx) => {
+    using opened = await ctx.video.open(video);
     return { text: JSON.stringify([opened.metadata.title ?? null, opened.metadata.description ?? null]) };
   });
   assert.equal(
-    runEndpoint(plugin, 'act', { video }, { video: () => ({ title: 'Tea', description: 'And cups' }) }).output,
+    (await runEndpoint(plugin, 'act', { video }, { video: () => ({ title: 'Tea', description: 'And cups' }) })).output,
     { text: '["Tea","And cups"]' },
   );
-  assert.equal(runEndpoint(plugin, 'act', { video }).output, { text: '[null,null]' });
+  assert.equal((await runEndpoint(plugin, 'act', { video })).output, { text: '[null,null]' });
 });
 
-Endpoint('close every handle when they end, also by an error, and let plugins close earlier', () => {
+Endpoint('close every handle when they end, also by an error, and let plugins close earlier', async () => {
   // runEndpoint fails when a handle stays open or is closed twice
-  const open = (ctx: Context): Audio => ctx.video.open(video).extractAudio();
-  runEndpoint(
-    unary((ctx) => (open(ctx), { text: '' })),
+  const open = async (ctx: Context): Promise<Audio> => (await ctx.video.open(video)).extractAudio();
+  await runEndpoint(
+    unary(async (ctx) => (await open(ctx), { text: '' })),
     'act',
     { video },
   );
-  runEndpoint(
-    unary((ctx) => (open(ctx)[Symbol.dispose](), { text: '' })),
+  await runEndpoint(
+    unary(async (ctx) => ((await open(ctx))[Symbol.dispose](), { text: '' })),
     'act',
     { video },
   );
-  const error = failure(() =>
+  const error = await failure(
     runEndpoint(
-      unary((ctx) => {
-        open(ctx);
+      unary(async (ctx) => {
+        await open(ctx);
         throw new RangeError('later');
       }),
       'act',
@@ -368,25 +486,36 @@ const words: FakeHost = {
 };
 const dialog = { messages: [{ role: 'user' as const, content: 'Hi' }] };
 
-Endpoint('stream by writing, by yielding and by forwarding', () => {
-  const ways: ((ctx: StreamContext<TextChunk>) => Iterable<TextChunk> | void)[] = [
+Endpoint('stream by writing, by yielding and by forwarding', async () => {
+  const ways: Streaming[] = [
     (ctx) => {
       for (const chunk of ctx.llm('llm').chatStream(dialog)) ctx.write(chunk);
+    },
+    async (ctx) => {
+      for await (const chunk of ctx.llm('llm').chatStream(dialog)) ctx.write(chunk);
     },
     function* (ctx) {
       yield* ctx.llm('llm').chatStream(dialog);
     },
+    async function* (ctx) {
+      yield* ctx.llm('llm').chatStream(dialog);
+    },
+    async function* (ctx) {
+      for await (const chunk of ctx.llm('llm').chatStream(dialog)) yield chunk;
+    },
     (ctx) => ctx.forward(ctx.llm('llm').chatStream(dialog)),
+    (ctx) => ctx.llm('llm').chatStream(dialog),
+    async (ctx) => ctx.llm('llm').chatStream(dialog),
   ];
   for (const way of ways) {
-    const { output, written } = runEndpoint(streaming(way), 'act', {}, words);
+    const { output, written } = await runEndpoint(streaming(way), 'act', {}, words);
     assert.is(output, null);
     assert.equal(written, [{ text: 'a' }, { text: 'b' }, { text: 'c' }]);
   }
 });
 
-Endpoint('cancel a stream whose loop is left early', () => {
-  let finished = false;
+Endpoint('cancel a stream whose loop is left early', async () => {
+  let finished: boolean;
   const fakes: FakeHost = {
     deployments: {
       llm: {
@@ -400,30 +529,42 @@ Endpoint('cancel a stream whose loop is left early', () => {
       },
     },
   };
-  const plugin = streaming((ctx) => {
-    for (const chunk of ctx.llm('llm').chatStream(dialog)) {
-      ctx.write(chunk);
-      break;
-    }
-    assert.ok(finished, 'cancelled before run ends');
-  });
-  assert.equal(runEndpoint(plugin, 'act', {}, fakes).written, [{ text: 'a' }]);
+  const ways: Streaming[] = [
+    (ctx) => {
+      for (const chunk of ctx.llm('llm').chatStream(dialog)) {
+        ctx.write(chunk);
+        break;
+      }
+      assert.ok(finished, 'cancelled before run ends');
+    },
+    async (ctx) => {
+      for await (const chunk of ctx.llm('llm').chatStream(dialog)) {
+        ctx.write(chunk);
+        break;
+      }
+      assert.ok(finished, 'cancelled before run ends');
+    },
+  ];
+  for (const way of ways) {
+    finished = false;
+    assert.equal((await runEndpoint(streaming(way), 'act', {}, fakes)).written, [{ text: 'a' }]);
+  }
 });
 
-Endpoint('end when the client has gone', () => {
+Endpoint('end when the client has gone', async () => {
   const gone = (): never => {
     throw new HostError('CancelledError', 'cancelled', 'the client has gone');
   };
   const plugin = streaming((ctx) => ctx.forward(ctx.llm('llm').chatStream(dialog)));
-  assert.is(failure(() => runEndpoint(plugin, 'act', {}, { ...words, onWrite: gone })).kind, 'cancelled');
+  assert.is((await failure(runEndpoint(plugin, 'act', {}, { ...words, onWrite: gone }))).kind, 'cancelled');
 });
 
-Endpoint('refuse to stream a value that does not match', () => {
+Endpoint('refuse to stream a value that does not match', async () => {
   const plugin = streaming((ctx) => ctx.write({ words: 'a' } as unknown as TextChunk));
-  assert.is(failure(() => runEndpoint(plugin, 'act', {})).kind, 'internal');
+  assert.is((await failure(runEndpoint(plugin, 'act', {}))).kind, 'internal');
 });
 
-Endpoint("know the request, the time left and the log, and make UUIDs of the host's bytes", () => {
+Endpoint("know the request, the time left and the log, and make UUIDs of the host's bytes", async () => {
   const plugin = unary((ctx) => {
     ctx.log.info('running', {
       id: ctx.requestId,
@@ -434,7 +575,12 @@ Endpoint("know the request, the time left and the log, and make UUIDs of the hos
     });
     return { text: ctx.random.uuid() };
   });
-  const { output, logs } = runEndpoint(plugin, 'act', { video }, { remainingMs: () => 5, user: 'Zoë', priority: 2 });
+  const { output, logs } = await runEndpoint(
+    plugin,
+    'act',
+    { video },
+    { remainingMs: () => 5, user: 'Zoë', priority: 2 },
+  );
   assert.match(
     (output as { text: string }).text,
     /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,

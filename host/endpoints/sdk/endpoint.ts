@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { type Capability, type Uses, withCapabilities } from './capabilities/capabilities.ts';
 import { checked, fromClient, fromEndpoint, runInScope } from './checked.ts';
+import { after, isPromise, type MaybePromise } from './maybe-promise.ts';
 import { Context, StreamContext } from './context.ts';
 import { isTypedAnswer } from './capabilities/deployments.ts';
 import type { HandleScope } from './capabilities/handles.ts';
@@ -35,7 +36,7 @@ export interface UnaryEndpoint<
   S = undefined,
 > extends EndpointNames<I, O, U, S> {
   readonly stream?: false;
-  run(input: z.output<I>, ctx: ContextOf<Context, U, S>): z.input<O>;
+  run(input: z.output<I>, ctx: ContextOf<Context, U, S>): MaybePromise<z.input<O>>;
 }
 
 export interface StreamingEndpoint<
@@ -46,7 +47,10 @@ export interface StreamingEndpoint<
 > extends EndpointNames<I, O, U, S> {
   readonly stream: true;
   /** Sends values with `ctx.write` and `ctx.forward`. A generator sends the values that it yields. */
-  run(input: z.output<I>, ctx: ContextOf<StreamContext<z.input<O>>, U, S>): Iterable<z.input<O>> | void;
+  run(
+    input: z.output<I>,
+    ctx: ContextOf<StreamContext<z.input<O>>, U, S>,
+  ): MaybePromise<Iterable<z.input<O>> | AsyncIterable<z.input<O>> | void>;
 }
 
 /** The description of an endpoint in the component. */
@@ -72,7 +76,7 @@ export interface Endpoint {
   /** Creates the state with which a run begins. */
   initialize(): void;
   /** Runs the endpoint on a JSON object. Returns JSON (`null` when it streams) or throws an error record. */
-  run(host: Host, input: string): string;
+  run(host: Host, input: string): MaybePromise<string>;
 }
 
 /**
@@ -102,14 +106,12 @@ export function defineEndpoint<I extends Schema, O extends Schema, U extends Cap
     Object.assign(ctx, { state: initialize().value });
     return withCapabilities(ctx, uses, host, scope, `the endpoint ${name}`) as ContextOf<C, U, S>;
   };
-  const respond = (host: Host, scope: HandleScope, raw: string): string => {
+  const respond = (host: Host, scope: HandleScope, raw: string): MaybePromise<string> => {
     const args = checked(input, JSON.parse(raw), fromClient);
     if (definition.stream !== true)
-      return encode(notPromise(name, definition.run(args, contextOf(new Context(host, scope), host, scope))));
+      return after(definition.run(args, contextOf(new Context(host, scope), host, scope)), encode);
     const ctx = contextOf(new StreamContext<z.input<O>>(host, scope, encode), host, scope);
-    const values = notPromise(name, definition.run(args, ctx));
-    if (values) for (const value of values) ctx.write(value);
-    return 'null';
+    return after(definition.run(args, ctx), (values) => after(writeAll(values, ctx), () => 'null'));
   };
 
   return {
@@ -139,11 +141,19 @@ function prepare(schema: z.core.$ZodType): void {
   if (schema._zod.def.type === 'object') schema._zod.parse({ value: undefined, issues: [] }, { async: false });
 }
 
+/** Sends the values that a generator yields. */
+function writeAll<T>(values: Iterable<T> | AsyncIterable<T> | void, ctx: StreamContext<T>): MaybePromise<void> {
+  if (!values) return undefined;
+  if (Symbol.asyncIterator in values) return writeEach(values, ctx);
+  for (const value of values) ctx.write(value);
+}
+
+async function writeEach<T>(values: AsyncIterable<T>, ctx: StreamContext<T>): Promise<void> {
+  for await (const value of values) ctx.write(value);
+}
+
 function notPromise<T>(name: string, value: T): T {
-  if (typeof value === 'object' && value !== null && 'then' in value) {
-    throw new TypeError(
-      `run of the endpoint "${name}" is async; host calls are ordinary functions here, so leave out async and await`,
-    );
-  }
+  if (isPromise(value))
+    throw new TypeError(`initialize of the endpoint "${name}" is async; no call of the host is possible there`);
   return value;
 }

@@ -63,7 +63,8 @@ export function toErrorRecord(thrown: unknown): ErrorRecord {
   return { kind: 'internal', name: 'Error', message: String(thrown), data: '{}' };
 }
 
-function fromHost(thrown: unknown): unknown {
+/** Returns the error for what a host call has thrown. */
+export function fromHost(thrown: unknown): unknown {
   const record = errorRecordIn(thrown);
   return record ? new HostError(record.name, record.kind, record.message, { data: parseData(record.data) }) : thrown;
 }
@@ -72,7 +73,7 @@ function fromHost(thrown: unknown): unknown {
  * Returns the error record in a thrown value. Bindings throw the record itself, or an error with the record as
  * `payload`.
  */
-function errorRecordIn(thrown: unknown): ErrorRecord | undefined {
+export function errorRecordIn(thrown: unknown): ErrorRecord | undefined {
   if (isErrorRecord(thrown)) return thrown;
   if (typeof thrown === 'object' && thrown !== null && 'payload' in thrown && isErrorRecord(thrown.payload))
     return thrown.payload;

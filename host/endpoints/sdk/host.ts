@@ -1,3 +1,4 @@
+import type { Concurrency } from '../../../wit/generated/world/concurrency.ts';
 import type { Deployments } from '../../../wit/generated/world/deployments.ts';
 import type { Http } from '../../../wit/generated/world/http.ts';
 import type { Invocation } from '../../../wit/generated/world/invocation.ts';
@@ -19,6 +20,8 @@ export interface Host {
   readonly log: Log;
   readonly random: Random;
   readonly invocation: Invocation;
+  /** Undefined where calls do not wait. */
+  readonly concurrency?: Concurrency | undefined;
   readonly progress: Progress;
   readonly output: Output;
   readonly media: Media;

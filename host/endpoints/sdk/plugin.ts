@@ -1,4 +1,5 @@
 import { missingCapability } from './capabilities/capabilities.ts';
+import type { MaybePromise } from './maybe-promise.ts';
 import type { Endpoint, EndpointInfo } from './endpoint.ts';
 import type { Helper } from './capabilities/helper.ts';
 import type { ErrorRecord } from './host-error.ts';
@@ -7,13 +8,13 @@ import type { Host } from './host.ts';
 /** The export `endpoint` of a plugin. */
 export interface Plugin {
   describe(): EndpointInfo[];
-  run(name: string, input: string): string;
+  run(name: string, input: string): MaybePromise<string>;
   readonly endpoints: readonly Endpoint[];
   readonly helpers: readonly Helper[];
 }
 
 export interface PluginOptions {
-  /** Helpers for `ctx.runRemote` and `ctx.startRemote`. */
+  /** Helpers for `ctx.runRemote`. */
   readonly helpers?: readonly Helper[];
 }
 

@@ -29,7 +29,7 @@ export {
   type UnaryEndpoint,
 } from './endpoint.ts';
 export { type Fetch, type FetchOptions, FetchResponse } from './capabilities/fetch.ts';
-export { Audio, Image, RemoteTask, Stream, Video, type VideoInfo, type VideoMetadata } from './capabilities/handles.ts';
+export { Audio, Image, Stream, Video, type VideoInfo, type VideoMetadata } from './capabilities/handles.ts';
 export { defineHelper, type Helper, type HelperDefinition } from './capabilities/helper.ts';
 export { type ErrorKind, HostError } from './host-error.ts';
 export type { Plugin, PluginOptions } from './plugin.ts';

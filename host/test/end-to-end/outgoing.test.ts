@@ -16,17 +16,17 @@ const Outgoing = suite('outgoing requests of a server');
 const SOURCE = `import { defineEndpoint, defineHelper, definePlugin, VideoInput, z } from 'aana-host/plugin';
 const ask = defineEndpoint({
   name: 'ask', path: '/ask', summary: 'Ask a URL', input: z.object({ url: z.string() }), output: z.object({ status: z.number(), text: z.string() }), uses: ['http'],
-  run: ({ url }, ctx) => { const answer = ctx.fetch(url); return { status: answer.status, text: answer.text() }; },
+  run: async ({ url }, ctx) => { const answer = await ctx.fetch(url); return { status: answer.status, text: answer.text() }; },
 });
 const open = defineEndpoint({
   name: 'open', path: '/open', summary: 'Open a video', input: z.object({ video: VideoInput }), output: z.object({ duration: z.optional(z.number()) }),
-  run: ({ video }, ctx) => { using opened = ctx.video.open(video); return { duration: opened.info.duration }; },
+  run: async ({ video }, ctx) => { using opened = await ctx.video.open(video); return { duration: opened.info.duration }; },
 });
-const carry = (url, ctx) => { try { using opened = ctx.video.open({ url }); return 'opened'; } catch ({ name, message }) { return name + ': ' + message; } };
+const carry = async (url, ctx) => { try { using opened = await ctx.video.open({ url }); return 'opened'; } catch ({ name, message }) { return name + ': ' + message; } };
 const helper = defineHelper({ name: 'carry', input: z.string(), output: z.string(), run: carry });
 const leak = defineEndpoint({
   name: 'leak', path: '/leak', summary: 'Carry a secret out', input: z.object({ server: z.string(), video: z.string() }), output: z.array(z.string()), uses: ['remote'],
-  run: ({ server, video }, ctx) => [carry(server + '/?s3cret', ctx), ctx.runRemote(helper, server + '/?s3cret'), ctx.runRemote(helper, video)],
+  run: ({ server, video }, ctx) => Promise.all([carry(server + '/?s3cret', ctx), ctx.runRemote(helper, server + '/?s3cret'), ctx.runRemote(helper, video)]),
 });
 export const endpoint = definePlugin([ask, open, leak], { helpers: [helper] });
 `;

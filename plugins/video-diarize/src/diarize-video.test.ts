@@ -48,12 +48,12 @@ const hostOf = (transcript: AsrOutput, asked: Asked = { transcribed: [], diarize
 });
 const run = (input: object, fakes = hostOf(spoken)) =>
   runEndpoint(endpoint, 'diarize_video', { video: { path: '/a' }, ...input }, fakes);
-const answered = (input: object): unknown => run(input).output;
+const answered = async (input: object): Promise<unknown> => (await run(input)).output;
 
 const Diarize = suite('diarize_video');
 
-Diarize('gives words and segments their speakers, and reports its steps', () => {
-  const { output, progress } = run({});
+Diarize('gives words and segments their speakers, and reports its steps', async () => {
+  const { output, progress } = await run({});
   const { segments, transcription } = output as AsrOutput;
   assert.equal(
     segments.map(({ speaker, text, words }) => [speaker, text, words.map((each) => each.speaker)]),
@@ -69,39 +69,39 @@ Diarize('gives words and segments their speakers, and reports its steps', () => 
   ]);
 });
 
-Diarize('always asks for the times of words, and passes the parameters of both deployments on', () => {
+Diarize('always asks for the times of words, and passes the parameters of both deployments on', async () => {
   const asked: Asked = { transcribed: [], diarized: [] };
   const both = { whisper_params: { language: 'en', word_timestamps: false }, diarization_params: { max_speakers: 2 } };
-  run(both, hostOf(spoken, asked));
-  run({ whisper_params: null, diarization_params: null }, hostOf(spoken, asked));
+  await run(both, hostOf(spoken, asked));
+  await run({ whisper_params: null, diarization_params: null }, hostOf(spoken, asked));
   assert.equal([asked.transcribed[0]?.params?.language, asked.transcribed[0]?.params?.word_timestamps], ['en', true]);
   assert.is(asked.diarized[0]?.params?.max_speakers, 2);
   assert.equal([asked.transcribed[1]?.params, asked.diarized[1]?.params], [{ word_timestamps: true }, undefined]);
 });
 
-Diarize('answers in each format', () => {
-  assert.equal(answered({ format: 'text' }), {
+Diarize('answers in each format', async () => {
+  assert.equal(await answered({ format: 'text' }), {
     media_type: 'text/plain',
     text: 'SPEAKER_01: Hello there.\nSPEAKER_00: Good morning.\n',
   });
   assert.match(
-    (answered({ format: 'vtt' }) as { text: string }).text,
+    ((await answered({ format: 'vtt' })) as { text: string }).text,
     '00:00:02.000 --> 00:00:04.000\n<v SPEAKER_00>Good morning.\n',
   );
-  assert.match((answered({ format: 'srt' }) as { text: string }).text, 'SPEAKER_01: Hello there.');
-  assert.match((answered({ format: 'tsv' }) as { text: string }).text, '2000\t4000\tSPEAKER_00\tGood morning.');
-  assert.is((answered({ format: 'verbose_json' }) as { segments: unknown[] }).segments.length, 2);
+  assert.match(((await answered({ format: 'srt' })) as { text: string }).text, 'SPEAKER_01: Hello there.');
+  assert.match(((await answered({ format: 'tsv' })) as { text: string }).text, '2000\t4000\tSPEAKER_00\tGood morning.');
+  assert.is(((await answered({ format: 'verbose_json' })) as { segments: unknown[] }).segments.length, 2);
   assert.equal(
-    (answered({ format: 'diarized_json', merge: true }) as { segments: { speaker: string }[] }).segments.map(
+    ((await answered({ format: 'diarized_json', merge: true })) as { segments: { speaker: string }[] }).segments.map(
       ({ speaker }) => speaker,
     ),
     ['SPEAKER_00', 'SPEAKER_01'],
   );
 });
 
-Diarize('answers silence without asking for its speakers', () => {
+Diarize('answers silence without asking for its speakers', async () => {
   const asked: Asked = { transcribed: [], diarized: [] };
-  assert.equal(run({}, hostOf(silence, asked)).output, silence);
+  assert.equal((await run({}, hostOf(silence, asked))).output, silence);
   assert.is(asked.diarized.length, 0);
 });
 
@@ -114,10 +114,10 @@ for (const [input, loc] of [
   [{ merge: 'yes' }, ['merge']],
   [{ speakers: 2 }, ['speakers']],
 ] as const) {
-  Diarize(`refuses ${JSON.stringify(input)}`, () => {
+  Diarize(`refuses ${JSON.stringify(input)}`, async () => {
     let error: HostError | undefined;
     try {
-      run(input);
+      await run(input);
     } catch (thrown) {
       error = thrown as HostError;
     }

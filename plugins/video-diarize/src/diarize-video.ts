@@ -59,13 +59,14 @@ export const diarizeVideo = defineEndpoint({
     'The answer can also be subtitles, a table or plain text.',
   input: Input,
   output: answerBy('format', TRANSCRIPT_ANSWERS),
-  run({ video, whisper_params: params, diarization_params: diarization, merge, ...form }, ctx) {
-    const audio = ctx.video.open(video).extractAudio();
+  async run({ video, whisper_params: params, diarization_params: diarization, merge, ...form }, ctx) {
+    const opened = await ctx.video.open(video);
+    const audio = await opened.extractAudio();
     ctx.progress(0, 'transcribing', { until: TRANSCRIBED });
-    const transcript = ctx.asr.transcribe(audio, { ...params, word_timestamps: true });
+    const transcript = await ctx.asr.transcribe(audio, { ...params, word_timestamps: true });
     if (transcript.segments.length === 0) return transcriptAnswer(form, transcript, audio, params?.task);
     ctx.progress(TRANSCRIBED, 'finding speakers', { until: 1 });
-    const speech = ctx.diarization.diarize(audio, diarization);
+    const speech = await ctx.diarization.diarize(audio, diarization);
     return transcriptAnswer(form, withSpeakers(transcript, speech, { merge }), audio, params?.task);
   },
 });

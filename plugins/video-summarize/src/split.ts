@@ -6,17 +6,17 @@ export interface SplitOptions {
   /** The text between pieces. */
   readonly separator: string;
   /** Counts the tokens of a text. Each call is a host call. */
-  readonly countTokens: (text: string) => number;
+  readonly countTokens: (text: string) => Promise<number>;
 }
 
 /**
  * Joins pieces into consecutive parts of about equal length, each with at most `maxTokens` tokens. Cuts a piece that is
  * longer.
  */
-export function splitParts(pieces: readonly string[], options: SplitOptions): string[] {
+export async function splitParts(pieces: readonly string[], options: SplitOptions): Promise<string[]> {
   const { maxTokens, separator, countTokens } = options;
   const text = pieces.join(separator);
-  const total = countTokens(text);
+  const total = await countTokens(text);
   if (total <= maxTokens) return [text];
   const count = Math.ceil(total / (maxTokens * FILL));
   const target = text.length / count;
@@ -28,17 +28,22 @@ export function splitParts(pieces: readonly string[], options: SplitOptions): st
     groups.at(-1)?.push(piece);
     length += piece.length + 1;
   }
-  return groups.flatMap((group) => splitGroup(group, options));
+  return splitGroups(groups, options);
 }
 
-function splitGroup(group: readonly string[], options: SplitOptions): string[] {
+async function splitGroups(groups: readonly (readonly string[])[], options: SplitOptions): Promise<string[]> {
+  const parts = await Promise.all(groups.map((group) => splitGroup(group, options)));
+  return parts.flat();
+}
+
+async function splitGroup(group: readonly string[], options: SplitOptions): Promise<string[]> {
   const { maxTokens, separator, countTokens } = options;
   if (group.length === 0) return [];
   const text = group.join(separator);
-  if (countTokens(text) <= maxTokens) return [text];
+  if ((await countTokens(text)) <= maxTokens) return [text];
   const [only] = group;
   const halves = group.length === 1 && only !== undefined ? cutInTwo(only) : halve(group);
-  return halves.flatMap((half) => splitGroup(half, options));
+  return splitGroups(halves, options);
 }
 
 function halve<T>(items: readonly T[]): T[][] {

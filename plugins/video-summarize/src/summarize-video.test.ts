@@ -73,9 +73,9 @@ const textOf = (written: readonly unknown[]): string =>
 
 const Summarize = suite('summarize_video');
 
-Summarize('puts the instruction after the transcript and begins the answer', () => {
+Summarize('puts the instruction after the transcript and begins the answer', async () => {
   const model = new FakeModel();
-  const { output } = runEndpoint(endpoint, 'summarize_video', { video }, host(talk(20), model));
+  const { output } = await runEndpoint(endpoint, 'summarize_video', { video }, host(talk(20), model));
   const [chat] = model.chats;
   assert.is(model.chats.length, 1);
   assert.equal(
@@ -86,35 +86,35 @@ Summarize('puts the instruction after the transcript and begins the answer', () 
   assert.match((output as { summary: string }).summary, /^- The speaker explains thing 1/);
 });
 
-Summarize('streams the same chat, including its first chunk', () => {
+Summarize('streams the same chat, including its first chunk', async () => {
   const model = new FakeModel();
-  const { output, written } = runEndpoint(endpoint, 'summarize_video_stream', { video }, host(talk(20), model));
+  const { output, written } = await runEndpoint(endpoint, 'summarize_video_stream', { video }, host(talk(20), model));
   assert.is(output, null);
   assert.is(model.chats.length, 0);
   assert.ok(written.length > 3);
   assert.match(textOf(written), /^- The speaker explains thing 0/);
 });
 
-Summarize('answers without the model when there is no speech', () => {
+Summarize('answers without the model when there is no speech', async () => {
   const model = new FakeModel();
-  const { output } = runEndpoint(endpoint, 'summarize_video', { video }, host('', model));
-  const { written } = runEndpoint(endpoint, 'summarize_video_stream', { video }, host('', model));
+  const { output } = await runEndpoint(endpoint, 'summarize_video', { video }, host('', model));
+  const { written } = await runEndpoint(endpoint, 'summarize_video_stream', { video }, host('', model));
   assert.match((output as { summary: string }).summary, /no speech/);
   assert.is(written.length, 1);
   assert.is(textOf(written), (output as { summary: string }).summary);
   assert.is(model.chats.length + model.streamed.length, 0);
 });
 
-Summarize('asks for one sentence when there are only a few', () => {
+Summarize('asks for one sentence when there are only a few', async () => {
   const model = new FakeModel();
-  runEndpoint(endpoint, 'summarize_video', { video }, host(sentence, model));
+  await runEndpoint(endpoint, 'summarize_video', { video }, host(sentence, model));
   assert.match(lastOf(model.chats[0]), /one bullet point/);
   assert.is(model.chats[0]?.sampling_params.frequency_penalty, 0);
 });
 
-Summarize('summarizes an hour in parts and streams only the last pass', () => {
+Summarize('summarizes an hour in parts and streams only the last pass', async () => {
   const model = new FakeModel();
-  const { written } = runEndpoint(endpoint, 'summarize_video_stream', { video }, host(talk(1000), model));
+  const { written } = await runEndpoint(endpoint, 'summarize_video_stream', { video }, host(talk(1000), model));
   assert.ok(model.chats.length >= 10, String(model.chats.length));
   assert.is(model.streamed.length, 1);
   const seen = model.chats.map(lastOf).join(' ');
@@ -126,27 +126,34 @@ Summarize('summarizes an hour in parts and streams only the last pass', () => {
   assert.match(textOf(written), /^- The speaker explains thing 0/);
 });
 
-Summarize('summarizes in a small context with as many passes as needed', () => {
+Summarize('summarizes in a small context with as many passes as needed', async () => {
   for (const contextTokens of [300, 512, 1024]) {
     const model = new FakeModel(contextTokens);
-    runEndpoint(endpoint, 'summarize_video', { video, sampling_params: { max_tokens: 100 } }, host(talk(400), model));
+    await runEndpoint(
+      endpoint,
+      'summarize_video',
+      { video, sampling_params: { max_tokens: 100 } },
+      host(talk(400), model),
+    );
     assert.ok(model.chats.length > 5);
   }
 });
 
-Summarize('refuses a context that is too small, with the numbers', () => {
-  const run = () => runEndpoint(endpoint, 'summarize_video', { video }, host(talk(20), new FakeModel(128)));
-  assert.throws(
-    run,
-    (error: Error & { data: { max_len: number } }) =>
-      error.name === 'PromptTooLongException' && error.data.max_len === 128,
-  );
+Summarize('refuses a context that is too small, with the numbers', async () => {
+  try {
+    await runEndpoint(endpoint, 'summarize_video', { video }, host(talk(20), new FakeModel(128)));
+  } catch (error) {
+    const { name, data } = error as Error & { data: { max_len: number } };
+    assert.equal([name, data.max_len], ['PromptTooLongException', 128]);
+    return;
+  }
+  assert.unreachable('it did not fail');
 });
 
-Summarize('lets the caller choose the sampling; null changes nothing', () => {
+Summarize('lets the caller choose the sampling; null changes nothing', async () => {
   const model = new FakeModel();
   const sampling_params = { temperature: 0.7, min_p: null, max_tokens: 50, seed: 3 };
-  runEndpoint(endpoint, 'summarize_video', { video, sampling_params }, host(talk(20), model));
+  await runEndpoint(endpoint, 'summarize_video', { video, sampling_params }, host(talk(20), model));
   assert.equal(model.chats[0]?.sampling_params, {
     temperature: 0.7,
     min_p: 0.1,

@@ -17,11 +17,12 @@ export const summarizeVideo = defineEndpoint({
   description: 'Summarizes the speech of a video in a few bullet points. Long videos are summarized in parts first.',
   input,
   output: z.strictObject({ summary: z.string().check(z.describe('The summary of the video.')) }),
-  run(args, ctx) {
-    const pieces = transcribed(args, ctx);
+  async run(args, ctx) {
+    const pieces = await transcribed(args, ctx);
     if (pieces.length === 0) return { summary: noSpeech };
-    const { dialog, options } = lastChat(ctx, pieces, args.sampling_params);
-    return { summary: ctx.llm.chat(dialog, options).message.content.trim() };
+    const { dialog, options } = await lastChat(ctx, pieces, args.sampling_params);
+    const { message } = await ctx.llm.chat(dialog, options);
+    return { summary: message.content.trim() };
   },
 });
 
@@ -33,21 +34,22 @@ export const summarizeVideoStream = defineEndpoint({
   input,
   output: TextChunk,
   stream: true,
-  run(args, ctx) {
-    const pieces = transcribed(args, ctx);
+  async run(args, ctx) {
+    const pieces = await transcribed(args, ctx);
     if (pieces.length === 0) {
       ctx.write({ text: noSpeech });
       return;
     }
-    const { dialog, options } = lastChat(ctx, pieces, args.sampling_params);
+    const { dialog, options } = await lastChat(ctx, pieces, args.sampling_params);
     ctx.forward(ctx.llm.chatStream(dialog, options));
   },
 });
 
-function transcribed({ video }: Input, ctx: Context): string[] {
-  const audio = ctx.video.open(video).extractAudio();
+async function transcribed({ video }: Input, ctx: Context): Promise<string[]> {
+  const opened = await ctx.video.open(video);
+  const audio = await opened.extractAudio();
   ctx.progress(0, 'transcribing', { until: TRANSCRIBED });
-  const transcript = ctx.asr.transcribe(audio);
+  const transcript = await ctx.asr.transcribe(audio);
   audio[Symbol.dispose]();
   ctx.progress(TRANSCRIBED, 'summarizing');
   return transcriptPieces(transcript);

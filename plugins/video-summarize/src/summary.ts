@@ -41,41 +41,43 @@ export interface Chat {
  * Returns the chat whose answer is the summary of a transcript given in pieces. If the transcript does not fit into one
  * prompt, its parts are summarized first, and then the resulting notes, until the rest fits.
  */
-export function lastChat(
+export async function lastChat(
   ctx: Pick<Context, 'llm' | 'progress'>,
   pieces: readonly string[],
   wanted: SamplingParams | null | undefined,
-): Chat {
+): Promise<Chat> {
   const { llm } = ctx;
-  const { partTokens, answerTokens, notesTokens } = shareContext(llm, wanted?.max_tokens ?? ANSWER_TOKENS);
-  const countTokens = (text: string): number => llm.countTokens({ text }).tokens;
+  const { partTokens, answerTokens, notesTokens } = await shareContext(llm, wanted?.max_tokens ?? ANSWER_TOKENS);
+  const countTokens = async (text: string): Promise<number> => (await llm.countTokens({ text })).tokens;
   let promptFor = transcriptPrompt;
-  let parts = splitParts(pieces, { maxTokens: partTokens, separator: ' ', countTokens });
-  if (parts.length === 1 && countTokens(parts.join()) < SHORT_TOKENS)
+  let parts = await splitParts(pieces, { maxTokens: partTokens, separator: ' ', countTokens });
+  if (parts.length === 1 && (await countTokens(parts.join())) < SHORT_TOKENS)
     return chat(shortTranscriptPrompt(parts.join()), shortSampling, wanted, answerTokens);
   while (parts.length > 1) {
-    const notes = parts.map((part, at) => {
+    const notes: string[] = [];
+    for (const [at, part] of parts.entries()) {
       ctx.progress(
         TRANSCRIBED + (1 - TRANSCRIBED) * (at / parts.length),
         `summarizing part ${at + 1} of ${parts.length}`,
       );
       const { dialog, options } = chat(promptFor(part), sampling, wanted, notesTokens);
-      return llm.chat(dialog, options).message.content.trim();
-    });
+      const { message } = await llm.chat(dialog, options);
+      notes.push(message.content.trim());
+    }
     const condensed = condenseNotes(notes);
     promptFor = condensed.length > 1 ? notesPrompt : transcriptPrompt; // only one is left if all parts say the same
-    parts = splitParts(condensed, { maxTokens: partTokens, separator: '\n', countTokens });
+    parts = await splitParts(condensed, { maxTokens: partTokens, separator: '\n', countTokens });
   }
   return chat(promptFor(parts.join()), sampling, wanted, answerTokens);
 }
 
 /** Divides the context into tokens for the text, for the answer, and for the notes about a part. */
-function shareContext(
+async function shareContext(
   llm: Llm,
   wantedTokens: number,
-): { partTokens: number; answerTokens: number; notesTokens: number } {
+): Promise<{ partTokens: number; answerTokens: number; notesTokens: number }> {
   const { dialog, assistantPrefix } = transcriptPrompt('');
-  const { tokens, max_tokens: contextTokens } = llm.countTokens({ dialog });
+  const { tokens, max_tokens: contextTokens } = await llm.countTokens({ dialog });
   const fixed = tokens + assistantPrefix.length + SLACK_TOKENS;
   const answerTokens = Math.min(wantedTokens, Math.floor(contextTokens / 2));
   const reserved = Math.max(answerTokens, Math.min(NOTES_TOKENS, Math.floor(contextTokens / 4)));

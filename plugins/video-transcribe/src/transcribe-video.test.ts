@@ -29,10 +29,20 @@ const transcribing = (transcribe: (call: Call) => unknown): FakeHost => ({
   deployments: { asr_deployment: { transcribe } },
 });
 
+async function failure(run: Promise<unknown>): Promise<HostError> {
+  try {
+    await run;
+  } catch (error) {
+    assert.instance(error, HostError);
+    return error as HostError;
+  }
+  throw new Error('it did not fail');
+}
+
 const Transcribe = suite('transcribe_video');
 
-Transcribe("answers with the deployment's result, including nulls", () => {
-  const { output } = runEndpoint(
+Transcribe("answers with the deployment's result, including nulls", async () => {
+  const { output } = await runEndpoint(
     endpoint,
     'transcribe_video',
     { video: { path: '/talk.mp4' } },
@@ -41,16 +51,16 @@ Transcribe("answers with the deployment's result, including nulls", () => {
   assert.equal(output, spoken);
 });
 
-Transcribe('passes the parameters on, and separates channels on request', () => {
+Transcribe('passes the parameters on, and separates channels on request', async () => {
   const calls: Call[] = [];
   const fakes = transcribing((call) => (calls.push(call), spoken));
-  runEndpoint(
+  await runEndpoint(
     endpoint,
     'transcribe_video',
     { video: { path: '/a' }, whisper_params: { channels: 'separate', word_timestamps: true } },
     fakes,
   );
-  runEndpoint(endpoint, 'transcribe_video', { video: { path: '/a' }, whisper_params: null }, fakes);
+  await runEndpoint(endpoint, 'transcribe_video', { video: { path: '/a' }, whisper_params: null }, fakes);
   assert.is(calls[0]?.audio.channels, 'separate');
   assert.is(calls[0]?.params?.word_timestamps, true);
   assert.is(calls[1]?.audio.channels, 'mix');
@@ -62,31 +72,33 @@ const words = [
   { word: ' there.', speaker: null, time_interval: { start: 0.5, end: 1.5 }, alignment_confidence: 0.9 },
 ];
 const withWords: AsrOutput = { ...spoken, segments: spoken.segments.map((segment) => ({ ...segment, words })) };
-const answered = (input: object, output = spoken): unknown =>
-  runEndpoint(
+const answered = async (input: object, given = spoken): Promise<unknown> => {
+  const { output } = await runEndpoint(
     endpoint,
     'transcribe_video',
     { video: { path: '/a' }, ...input },
-    transcribing(() => output),
-  ).output;
+    transcribing(() => given),
+  );
+  return output;
+};
 
-Transcribe('answers in each format', () => {
-  assert.equal(answered({ format: 'json' }), spoken);
-  assert.equal(answered({ format: null }), spoken);
-  assert.equal(answered({ format: 'text' }), { media_type: 'text/plain', text: 'Hello there.\n' });
-  assert.equal(answered({ format: 'srt' }), {
+Transcribe('answers in each format', async () => {
+  assert.equal(await answered({ format: 'json' }), spoken);
+  assert.equal(await answered({ format: null }), spoken);
+  assert.equal(await answered({ format: 'text' }), { media_type: 'text/plain', text: 'Hello there.\n' });
+  assert.equal(await answered({ format: 'srt' }), {
     media_type: 'application/x-subrip',
     text: '1\n00:00:00,000 --> 00:00:01,500\nHello there.\n',
   });
-  assert.equal(answered({ format: 'vtt' }), {
+  assert.equal(await answered({ format: 'vtt' }), {
     media_type: 'text/vtt',
     text: 'WEBVTT\n\n00:00:00.000 --> 00:00:01.500\nHello there.\n',
   });
-  assert.equal(answered({ format: 'tsv' }), {
+  assert.equal(await answered({ format: 'tsv' }), {
     media_type: 'text/tab-separated-values',
     text: 'start\tend\ttext\n0\t1500\tHello there.\n',
   });
-  assert.equal(answered({ format: 'verbose_json' }), {
+  assert.equal(await answered({ format: 'verbose_json' }), {
     task: 'transcribe',
     language: 'english',
     duration: 10,
@@ -95,7 +107,7 @@ Transcribe('answers in each format', () => {
   });
   const separate = { whisper_params: { channels: 'separate' } };
   const speaker = { ...spoken, segments: spoken.segments.map((segment) => ({ ...segment, speaker: '0' })) };
-  assert.equal(answered({ format: 'diarized_json', ...separate }, speaker), {
+  assert.equal(await answered({ format: 'diarized_json', ...separate }, speaker), {
     task: 'transcribe',
     duration: 10,
     text: '0: Hello there.',
@@ -105,18 +117,21 @@ Transcribe('answers in each format', () => {
   });
 });
 
-Transcribe('asks for the times of words where subtitles need them', () => {
-  const asked = (input: object): unknown => {
+Transcribe('asks for the times of words where subtitles need them', async () => {
+  const asked = async (input: object): Promise<unknown> => {
     const calls: Call[] = [];
     const fakes = transcribing((call) => (calls.push(call), withWords));
-    runEndpoint(endpoint, 'transcribe_video', { video: { path: '/a' }, ...input }, fakes);
+    await runEndpoint(endpoint, 'transcribe_video', { video: { path: '/a' }, ...input }, fakes);
     return calls[0]?.params?.word_timestamps;
   };
-  assert.is(asked({ format: 'srt', highlight_words: true }), true);
-  assert.is(asked({ format: 'vtt', max_line_width: 9, max_line_count: 1, whisper_params: { beam_size: 2 } }), true);
-  assert.is(asked({ format: 'vtt', max_line_width: 9, highlight_words: false }), undefined);
+  assert.is(await asked({ format: 'srt', highlight_words: true }), true);
+  assert.is(
+    await asked({ format: 'vtt', max_line_width: 9, max_line_count: 1, whisper_params: { beam_size: 2 } }),
+    true,
+  );
+  assert.is(await asked({ format: 'vtt', max_line_width: 9, highlight_words: false }), undefined);
   assert.match(
-    (answered({ format: 'vtt', highlight_words: true, max_line_width: 6 }, withWords) as { text: string }).text,
+    ((await answered({ format: 'vtt', highlight_words: true, max_line_width: 6 }, withWords)) as { text: string }).text,
     '<u>Hello</u>\nthere.',
   );
 });
@@ -138,15 +153,9 @@ const REFUSED: readonly [input: object, loc: readonly string[]][] = [
   [{ max_words: 1 }, ['max_words']],
 ];
 for (const [input, loc] of REFUSED)
-  Transcribe(`refuses ${JSON.stringify(input)} before it opens the video`, () => {
+  Transcribe(`refuses ${JSON.stringify(input)} before it opens the video`, async () => {
     const fakes: FakeHost = { video: () => (assert.unreachable('the video was opened'), {}) };
-    const error = (() => {
-      try {
-        return runEndpoint(endpoint, 'transcribe_video', { video: { path: '/a' }, ...input }, fakes) as never;
-      } catch (thrown) {
-        return thrown as HostError;
-      }
-    })();
+    const error = await failure(runEndpoint(endpoint, 'transcribe_video', { video: { path: '/a' }, ...input }, fakes));
     assert.is(error.name, 'ValidationError');
     assert.equal(
       (error.data as { loc: unknown }[]).map((entry) => entry.loc),
@@ -154,34 +163,32 @@ for (const [input, loc] of REFUSED)
     );
   });
 
-Transcribe('answers a video without an audio track', () => {
+Transcribe('answers a video without an audio track', async () => {
   const fakes: FakeHost = {
     video: () => ({ hasAudio: false }),
     ...transcribing(({ audio }) => (assert.is(audio.duration, 0), silence)),
   };
   assert.equal(
-    runEndpoint(endpoint, 'transcribe_video', { video: { url: 'https://a.example/b' } }, fakes).output,
+    (await runEndpoint(endpoint, 'transcribe_video', { video: { url: 'https://a.example/b' } }, fakes)).output,
     silence,
   );
 });
 
-Transcribe('opens uploaded parts, URLs and media ids unchanged', () => {
+Transcribe('opens uploaded parts, URLs and media ids unchanged', async () => {
   const sources: unknown[] = [];
   const fakes: FakeHost = { ...transcribing(() => spoken), video: (source) => (sources.push(source), {}) };
-  runEndpoint(endpoint, 'transcribe_video', { video: { content: 'file', media_id: 'm-1', url: null } }, fakes);
+  await runEndpoint(endpoint, 'transcribe_video', { video: { content: 'file', media_id: 'm-1', url: null } }, fakes);
   assert.equal(sources, [{ content: 'file', mediaId: 'm-1' }]);
 });
 
-Transcribe('fails with the error of the host', () => {
+Transcribe('fails with the error of the host', async () => {
   const fakes: FakeHost = {
     video: () => {
       throw new HostError('VideoReadingException', 'bad-request', 'not a video');
     },
   };
-  assert.throws(
-    () => runEndpoint(endpoint, 'transcribe_video', { video: { path: '/a' } }, fakes),
-    (error: HostError) => error.name === 'VideoReadingException',
-  );
+  const { name } = await failure(runEndpoint(endpoint, 'transcribe_video', { video: { path: '/a' } }, fakes));
+  assert.is(name, 'VideoReadingException');
 });
 
 Transcribe.run();

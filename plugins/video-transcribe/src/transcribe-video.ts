@@ -42,9 +42,11 @@ export const transcribeVideo = defineEndpoint({
     'The answer can also be subtitles, a table or plain text.',
   input: Input,
   output: answerBy('format', TRANSCRIPT_ANSWERS),
-  run({ video, whisper_params: params, ...form }, ctx) {
-    const audio = ctx.video.open(video).extractAudio({ channels: params?.channels ?? 'mix' });
-    const output = ctx.asr.transcribe(audio, needsWordTimes(form) ? { ...params, word_timestamps: true } : params);
+  async run({ video, whisper_params: params, ...form }, ctx) {
+    const opened = await ctx.video.open(video);
+    const audio = await opened.extractAudio({ channels: params?.channels ?? 'mix' });
+    const asked = needsWordTimes(form) ? { ...params, word_timestamps: true } : params;
+    const output = await ctx.asr.transcribe(audio, asked);
     return transcriptAnswer(form, output, audio, params?.task);
   },
 });

@@ -27,6 +27,12 @@ export const worldFunctions = {
     { name: 'priority' },
     { name: 'traceparent' },
   ],
+  'concurrency': [
+    { name: 'start-next' },
+    { name: 'wait', call: 'concurrency.wait' },
+    { name: 'take-next' },
+    { name: 'cancel' },
+  ],
   'progress': [
     { name: 'report' },
     { name: 'report-step' },

@@ -149,8 +149,7 @@ const failures: { what: string; file: string; text: string; message: RegExp }[] 
     what: 'a top level that waits for what never comes',
     file: 'src/index.ts',
     text: 'const f = async () => { await 1; };\nawait f();\nawait new Promise(() => {});\nexport const endpoint = 1;',
-    message:
-      /component: src\/index\.ts:2:\d+: its top level waits for a promise that nothing settles: a plugin has no event loop$/,
+    message: /component: src\/index\.ts:2:\d+: its top level waits for a promise that nothing settles$/,
   },
   {
     what: 'import() of a source of its own',
@@ -200,7 +199,7 @@ const failures: { what: string; file: string; text: string; message: RegExp }[] 
     file: 'plugin.json',
     text: '{"name":"a","version":"1.0.0","capabilities":["files"]}',
     message:
-      /capabilities\.0: must be one of media, deployments, asr, llm, storage, repositories, repositories-write, http, remote; types, log, random, invocation, progress, output are always there/,
+      /capabilities\.0: must be one of media, deployments, asr, llm, storage, repositories, repositories-write, http, remote; types, log, random, invocation, concurrency, progress, output are always there/,
   },
   {
     what: 'deployments without the capability',
@@ -252,10 +251,7 @@ const absent: Readonly<Record<string, readonly [code: string, instead: RegExp]>>
   fetch: ['fetch("http://a/")', /network.*ctx\.video\.open/],
   XMLHttpRequest: ['new XMLHttpRequest()', /network/],
   WebSocket: ['new WebSocket("ws://a/")', /network/],
-  setTimeout: ['setTimeout(() => {}, 1)', /nothing runs after `run` has returned/],
-  setInterval: ['setInterval(() => {}, 1)', /nothing runs after/],
-  queueMicrotask: ['queueMicrotask(() => {})', /nothing runs after/],
-  'AbortSignal.timeout': ['AbortSignal.timeout(5)', /ctx\.remainingMs/],
+  setImmediate: ['setImmediate(() => {}, 1)', /use setTimeout or queueMicrotask/],
   process: ['process.env.HOME', /no Node.*parameters of the endpoint/],
   Buffer: ['Buffer.from("a")', /Uint8Array/],
   __dirname: ['__dirname + "/a"', /no file system/],

@@ -10,7 +10,7 @@ import { dependencyVersion, packageRoot } from '../../../base/core/package-root.
 import { extractMembers, fetchPackage, withFileLock } from '../../../setup/packages/index.ts';
 
 /** The packages with which plugins are built from TypeScript. Serving built plugins needs none of them. */
-export const BUILD_TOOLS = ['componentize-qjs', 'rolldown'] as const;
+export const BUILD_TOOLS = ['componentize-qjs', 'esbuild', 'rolldown'] as const;
 
 /** A tool, or a package that a tool needs, with the machines for which it is, as in `package-lock.json`. */
 export interface ToolPackage {
@@ -86,12 +86,13 @@ export async function findBuildTools({ cacheDir, log, signal }: BuildToolsOption
 export async function loadBuildTools(folder: string) {
   const require = createRequire(join(folder, 'package.json'));
   const load = (name: string) => import(pathToFileURL(require.resolve(name)).href);
-  const [{ rolldown }, { parseAst }, { componentize }]: [
+  const [{ rolldown }, { parseAst }, { transformSync }, { componentize }]: [
     typeof import('rolldown'),
     typeof import('rolldown/parseAst'),
+    typeof import('esbuild'),
     typeof import('componentize-qjs'),
-  ] = await Promise.all([load('rolldown'), load('rolldown/parseAst'), load('componentize-qjs')]);
-  return { rolldown, parseAst, componentize };
+  ] = await Promise.all(['rolldown', 'rolldown/parseAst', 'esbuild', 'componentize-qjs'].map(load) as never);
+  return { rolldown, parseAst, transformSync, componentize };
 }
 
 function fitsThisMachine({ os, cpu, libc }: ToolPackage): boolean {

@@ -6,6 +6,7 @@ import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
 import { loadBuildTools } from './build-tools.ts';
 import { absentInterface } from './guest-world.ts';
 import { loadingCode } from './loading-code.ts';
+import { lowerAsync } from './lower-async.ts';
 import { type BundleMap, SourcePositions } from './source-positions.ts';
 import { PluginFiles } from './plugin-files.ts';
 import { insteadOfModule, WebGlobals } from './web-globals.ts';
@@ -21,6 +22,9 @@ export interface PluginBundle {
   readonly files: readonly string[];
 }
 
+/** The module that is bundled: what must run first, and the entry. */
+const WHOLE = '\0aana-plugin';
+
 /** Files of this package that only define things. A component contains those that its plugin uses. */
 const PURE = ['schemas', 'transcripts'].map((name) => join(packageRoot, 'bundle', 'host', 'base', name, sep));
 const isPure = (file: string): boolean => PURE.some((folder) => file.startsWith(folder));
@@ -35,9 +39,10 @@ export async function bundlePlugin(
   { name, dir, entry, capabilities }: PluginManifest,
   tools: string = packageRoot,
 ): Promise<PluginBundle> {
-  const { rolldown, parseAst } = await loadBuildTools(tools);
+  const { rolldown, parseAst, transformSync } = await loadBuildTools(tools);
   const require = createRequire(import.meta.url);
-  const sdk = join(packageRoot, 'bundle', 'host', 'endpoints', 'sdk', 'index.js');
+  const sdkFolder = join(packageRoot, 'bundle', 'host', 'endpoints', 'sdk');
+  const sdk = join(sdkFolder, 'index.js');
   const globals = new WebGlobals();
   const files = new PluginFiles(dir);
   const accepted = new Set<string>();
@@ -46,7 +51,7 @@ export async function bundlePlugin(
   const unusable: { readonly source: string; readonly importer: string }[] = [];
   try {
     await using build = await rolldown({
-      input: entry,
+      input: WHOLE,
       cwd: dir,
       platform: 'neutral',
       external: (source) => source.startsWith('aana:host/') && absentInterface(source, capabilities) === undefined,
@@ -58,7 +63,7 @@ export async function bundlePlugin(
           name: 'aana-plugin',
           async resolveId(source, importer, options) {
             if (source === 'aana-host/plugin') return sdk;
-            if (importer === undefined) return null;
+            if (importer === undefined || importer === WHOLE) return source;
             if (absentInterface(source, capabilities) !== undefined) return source;
             const own = globals.resolve(source, importer);
             if (own !== undefined) return { id: own, moduleSideEffects: false };
@@ -79,6 +84,11 @@ export async function bundlePlugin(
             return { id: source, external: true };
           },
           async load(id) {
+            if (id === WHOLE) {
+              const promises = join(sdkFolder, 'guest', 'web', 'promises.js');
+              const code = `import ${JSON.stringify(promises)};\nexport * from ${JSON.stringify(entry)};`;
+              return { code, moduleType: 'js', moduleSideEffects: true };
+            }
             const code = globals.load(id) ?? absentInterface(id, capabilities);
             if (code !== undefined) return { code, moduleType: 'js' };
             if (isAbsolute(id) && !accepted.has(id) && !(await files.has(id)))
@@ -112,7 +122,10 @@ export async function bundlePlugin(
         .uses(chunk.code)
         .map(({ global, instead, offset }) => `${positionOf(offset)}: a plugin has no ${global}; ${instead}`),
       ...loading
-        .filter(({ kind }) => kind !== 'await')
+        .filter(({ kind }) => kind === 'for await')
+        .map(({ offset }) => `${positionOf(offset)}: "for await" stands at the top level: put it into a function`),
+      ...loading
+        .filter(({ kind }) => kind === 'import()' || kind === 'require()')
         .map(
           ({ kind, offset }) =>
             `${positionOf(offset)}: a plugin has no ${kind}; everything is part of the component: import what it ` +
@@ -120,17 +133,18 @@ export async function bundlePlugin(
         ),
     ];
     if (uses.length > 0) throw new Error(uses.join('\n'));
-    const waits = loading.find(({ kind }) => kind === 'await');
+    const waits = loading.filter(({ kind }) => kind === 'await');
     const foreign = chunk.imports.filter((specifier) => !specifier.startsWith('aana:host/'));
     if (foreign.length > 0) throw new Error(`it imports ${foreign.join(', ')}, which a plugin cannot use`);
     if (!chunk.exports.includes('endpoint'))
       throw new Error(
         `${relative(dir, entry)} does not export 'endpoint': export const endpoint = definePlugin([...])`,
       );
+    const lowered = lowerAsync(transformSync, { code: chunk.code, map: positions.map, waits });
     return {
-      code: chunk.code,
-      positions,
-      waitsAt: waits && positionOf(waits.offset),
+      code: lowered.code,
+      positions: new SourcePositions(lowered.map),
+      waitsAt: waits[0] && positionOf(waits[0].offset),
       files: Object.keys(chunk.modules).filter((file) => isAbsolute(file)),
     };
   } catch (cause) {

@@ -1,12 +1,14 @@
-/** A position in a bundle that loads code at run time, or that waits at the top level. */
+/** Code of a bundle that loads code when it runs, or that waits at the top level. */
 export interface LoadingCode {
-  readonly kind: 'import()' | 'require()' | 'await';
+  readonly kind: 'import()' | 'require()' | 'await' | 'for await';
   readonly offset: number;
+  readonly end: number;
 }
 
 interface Node {
   readonly type: string;
   readonly start: number;
+  readonly end: number;
   readonly [member: string]: unknown;
 }
 
@@ -29,7 +31,7 @@ export function loadingCode(program: object): LoadingCode[] {
     if (Array.isArray(value)) for (const each of value) visit(each, isTopLevel);
     if (!isNode(value)) return;
     const kind = kindOf(value, isTopLevel);
-    if (kind) found.push({ kind, offset: value.start });
+    if (kind) found.push({ kind, offset: value.start, end: value.end });
     const isInside = isTopLevel && !functions.has(value.type);
     for (const member of Object.values(value)) if (typeof member === 'object') visit(member, isInside);
   };
@@ -46,8 +48,9 @@ function kindOf(node: Node, isTopLevel: boolean): LoadingCode['kind'] | undefine
     requires.has(node['callee']['name'])
   )
     return 'require()';
-  const waits = node.type === 'AwaitExpression' || (node.type === 'ForOfStatement' && node['await'] === true);
-  return waits && isTopLevel ? 'await' : undefined;
+  if (!isTopLevel) return undefined;
+  if (node.type === 'AwaitExpression') return 'await';
+  return node.type === 'ForOfStatement' && node['await'] === true ? 'for await' : undefined;
 }
 
 function isNode(value: unknown): value is Node {

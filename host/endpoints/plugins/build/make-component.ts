@@ -45,8 +45,8 @@ export async function makeComponent(
 /** Returns why the top level of the sources failed, without the prefixes of the compiler. */
 function evaluationError(cause: unknown, waitsAt: string | undefined): string {
   const message = cause instanceof Error ? cause.message : String(cause);
-  if (waitsAt !== undefined && message.includes('blocking on a promise'))
-    return `${waitsAt}: its top level waits for a promise that nothing settles: a plugin has no event loop`;
+  if (waitsAt !== undefined && message.includes('a promise that nothing settles'))
+    return `${waitsAt}: its top level waits for a promise that nothing settles`;
   const [, missing] = /unknown import: `(aana:host\/[^`]+)` has not been defined/.exec(message) ?? [];
   if (missing !== undefined) return `its top level calls the host (${missing}), which exists only inside "run"`;
   return message

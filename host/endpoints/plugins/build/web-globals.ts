@@ -18,14 +18,16 @@ const provided: Readonly<Record<string, string>> = {
   Event: 'abort',
   EventTarget: 'abort',
   crypto: 'crypto',
+  setTimeout: 'timers',
+  setInterval: 'timers',
+  clearTimeout: 'timers',
+  clearInterval: 'timers',
 };
 
 const noNetwork =
   'a plugin has no network of its own: open videos with ctx.video.open({ url }), call models with ' +
   'ctx.deployment(name), ask the hosts that plugin.json names with ctx.fetch';
-const noLoop =
-  'nothing runs after `run` has returned, and host calls wait by themselves: call the function where it is needed; ' +
-  'ctx.remainingMs tells the time left';
+const noLoop = 'use setTimeout or queueMicrotask';
 const noStreams = 'a streaming endpoint sends values with ctx.write and ctx.forward, or is a generator';
 const noPage = 'a plugin has no page and no browser: values come as parameters of the endpoint';
 const noNode = 'a plugin has no Node: settings come as parameters of the endpoint, ctx gives the request, time and log';
@@ -34,7 +36,7 @@ const noFiles =
   'a plugin has no file system: import what it needs, so that it is part of the component; what it keeps goes to ' +
   'ctx.storage';
 const noThreads =
-  'a plugin has one thread: call deployments, which compute in processes of their own, or helpers with ctx.startRemote';
+  'a plugin has one thread: call deployments, which compute in processes of their own, or helpers with ctx.runRemote';
 
 /** Globals that a plugin cannot have, each with a replacement. */
 const refused: Readonly<Record<string, string>> = {
@@ -44,19 +46,7 @@ const refused: Readonly<Record<string, string>> = {
       noNetwork,
     ]),
   ),
-  ...Object.fromEntries(
-    [
-      'setTimeout',
-      'setInterval',
-      'setImmediate',
-      'clearTimeout',
-      'clearInterval',
-      'clearImmediate',
-      'queueMicrotask',
-      'requestAnimationFrame',
-      'AbortSignal.timeout',
-    ].map((name) => [name, noLoop]),
-  ),
+  ...Object.fromEntries(['setImmediate', 'clearImmediate', 'requestAnimationFrame'].map((name) => [name, noLoop])),
   ...Object.fromEntries(['ReadableStream', 'WritableStream', 'TransformStream'].map((name) => [name, noStreams])),
   ...Object.fromEntries(
     ['window', 'document', 'localStorage', 'sessionStorage', 'indexedDB'].map((name) => [name, noPage]),

@@ -21,17 +21,16 @@ let loads = 0;
 const all = defineEndpoint({
   ...made, name: 'all', path: '/all', summary: 'All', uses: ['storage', 'http', 'remote'],
   initialize: () => ({ loads: ++loads, table: [1, 2, 3] }),
-  run({ n }, ctx) {
-    const tasks = [n, n + 1].map((each) => ctx.startRemote(square, each));
-    const squares = tasks.map((task) => task.wait());
-    const before = ctx.storage.get('n');
-    ctx.storage.set('n', { n, text: 'é€😀' });
+  async run({ n }, ctx) {
+    const squares = await Promise.all([n, n + 1].map((each) => ctx.runRemote(square, each)));
+    const before = await ctx.storage.get('n');
+    await ctx.storage.set('n', { n, text: 'é€😀' });
     ctx.state.table.push(n);
-    const answer = ctx.fetch('https://a.example/x', { headers: { 'X-N': String(n) }, body: 'ü' });
+    const answer = await ctx.fetch('https://a.example/x', { headers: { 'X-N': String(n) }, body: 'ü' });
     ctx.progress(0.5, 'half');
-    const image = ctx.image.open({ url: 'https://a.example/a.png' });
+    const image = await ctx.image.open({ url: 'https://a.example/a.png' });
     return {
-      squares, before: before ?? null, after: ctx.storage.get('n'), keys: [...ctx.storage.keys()], state: ctx.state,
+      squares, before: before ?? null, after: await ctx.storage.get('n'), keys: [...ctx.storage.keys()], state: ctx.state,
       answer: [answer.status, answer.header('x-n'), answer.text()], width: image.width,
       time: ctx.clock.now().getTime() > 1e12 && ctx.deadline > ctx.clock.now() && ctx.clock.monotonicMs() >= 0, aborted: ctx.signal.aborted,
     };
@@ -40,7 +39,7 @@ const all = defineEndpoint({
 const steps = defineEndpoint({
   ...made, name: 'steps', path: '/steps', summary: 'Steps',
   run({ n }, ctx) {
-    const call = (...fractions) => ctx.deployment('model').call('steps', { fractions });
+    const call = (...fractions) => ctx.wait(ctx.deployment('model').call('steps', { fractions }));
     const asked = [call(0, 0.5, 0.25, 1), call(0.5, 1)];
     if (n === 0) return asked;
     ctx.progress(0.25, 'first', { until: 0.75 });
@@ -163,23 +162,23 @@ import { defineEndpoint, definePlugin, HostError, z } from 'aana-host/plugin';
 const made = { input: z.strictObject({ n: z.int() }), output: z.any(), summary: '' };
 const keep = defineEndpoint({
   ...made, name: 'keep', path: '/keep', uses: ['repositories', 'repositories-write'],
-  run({ n }, { repositories: { media, videos, captions, transcripts } }) {
-    const { media_id } = videos.save({ title: 'Grüße', url: null });
+  async run({ n }, { repositories: { media, videos, captions, transcripts } }) {
+    const { media_id } = await videos.save({ title: 'Grüße', url: null });
     const at = (timestamp) => ({ media_id, model: 'm', frame_id: timestamp, caption: 'c', timestamp });
-    captions.saveAll(Array.from({ length: n }, (_, each) => at(n - each)));
-    const one = captions.save({ model: 'm', frame_id: 0, caption: 'loose', timestamp: 0 });
-    const saved = transcripts.save({ media_id, model: 'w', transcript: 'Hi', segments: [{ text: 'Hi', words: [] }], language: 'en', language_confidence: 1 });
-    const { transcript, segments, ...info } = transcripts.read(saved.id);
-    const same = [captions.read(one.id), one, { ...info, transcript, segments }, saved, [...transcripts.listInfos(media_id)], [info], videos.getMetadata(media_id).title, 'Grüße'].map((each) => JSON.stringify(Object.entries(each).sort()));
-    const times = [...captions.list(media_id)].map(({ timestamp }) => timestamp);
+    await captions.saveAll(Array.from({ length: n }, (_, each) => at(n - each)));
+    const one = await captions.save({ model: 'm', frame_id: 0, caption: 'loose', timestamp: 0 });
+    const saved = await transcripts.save({ media_id, model: 'w', transcript: 'Hi', segments: [{ text: 'Hi', words: [] }], language: 'en', language_confidence: 1 });
+    const { transcript, segments, ...info } = await transcripts.read(saved.id);
+    const same = [await captions.read(one.id), one, { ...info, transcript, segments }, saved, [...transcripts.listInfos(media_id)], [info], (await videos.getMetadata(media_id)).title, 'Grüße'].map((each) => JSON.stringify(Object.entries(each).sort()));
+    const times = (await captions.list(media_id).all()).map(({ timestamp }) => timestamp);
     const listed = [...videos.list()].some((video) => video.media_id === media_id);
-    media.delete(media_id);
+    await media.delete(media_id);
     let error;
-    try { transcripts.read(saved.id); } catch (thrown) { error = thrown instanceof HostError && [thrown.name, thrown.data.table]; }
-    return { same: same.every((each, at) => each === same[at ^ 1]), times: [times.length, times[0], times.at(-1)], listed, there: media.exists(media_id), error };
+    try { await transcripts.read(saved.id); } catch (thrown) { error = thrown instanceof HostError && [thrown.name, thrown.data.table]; }
+    return { same: same.every((each, at) => each === same[at ^ 1]), times: [times.length, times[0], times.at(-1)], listed, there: await media.exists(media_id), error };
   },
 });
-const look = defineEndpoint({ ...made, name: 'look', path: '/look', uses: ['repositories'], run: (_, { repositories }) => [repositories.media.exists('v'), 'save' in repositories.videos] });
+const look = defineEndpoint({ ...made, name: 'look', path: '/look', uses: ['repositories'], run: async (_, { repositories }) => [await repositories.media.exists('v'), 'save' in repositories.videos] });
 export const endpoint = definePlugin([keep, look]);`;
   const plugin = await load(context, { capabilities: ['repositories', 'repositories-write'] }, text);
   assert.equal(await run(plugin, 'keep', 450), {
@@ -212,7 +211,7 @@ Sdk('a plugin that does not ask for what its endpoint uses does not load, with a
 Sdk('what is not asked for is not in the component', async (context) => {
   const text = source
     .replace("uses: ['storage', 'http', 'remote'],", '')
-    .replace(/run\(\{ n \}, ctx\)[\s\S]*?\n  \},\n\}\);/, 'run: () => 1 });');
+    .replace(/async run\(\{ n \}, ctx\)[\s\S]*?\n  \},\n\}\);/, 'run: () => 1 });');
   await load(context, {}, text);
   const { imports } = await context.host.inspect(context.dir);
   assert.ok(imports.includes('aana:host/progress@0.1.0'));

@@ -28,14 +28,21 @@ Fakes('storage and repositories give keys and ids in the order of the real ones:
     defineEndpoint({
       ...{ name: 'list', path: '/list', summary: 'Lists', input: z.strictObject({}), output: z.any() },
       uses: ['storage', 'repositories', 'repositories-write'],
-      run(_, { storage, repositories: { videos } }) {
-        for (const name of names) storage.set(name, 0);
-        for (const name of names) videos.save({ media_id: name });
+      async run(_, { storage, repositories: { videos } }) {
+        for (const name of names) await storage.set(name, 0);
+        for (const name of names) await videos.save({ media_id: name });
+        const keys: string[] = [];
+        for await (const key of storage.keys('')) keys.push(key);
+        const idsAfter = async (after?: string): Promise<string[]> => {
+          const ids: string[] = [];
+          for await (const { media_id: id } of videos.list(after)) ids.push(id);
+          return ids;
+        };
         return {
-          keys: [...storage.keys('')],
-          ids: [...videos.list()].map(({ media_id: id }) => id),
-          later: [...storage.keys('')].slice(-laterThanFace.length),
-          after: [...videos.list('k😀')].map(({ media_id: id }) => id),
+          keys,
+          ids: await idsAfter(),
+          later: keys.slice(-laterThanFace.length),
+          after: await idsAfter('k😀'),
         };
       },
     }),
@@ -45,7 +52,7 @@ Fakes('storage and repositories give keys and ids in the order of the real ones:
     [...names].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))),
   );
   assert.equal(kept, stored);
-  assert.equal(runEndpoint(plugin, 'list', {}).output, {
+  assert.equal((await runEndpoint(plugin, 'list', {})).output, {
     keys: stored,
     ids: stored,
     later: laterThanFace,

@@ -2,8 +2,10 @@ import type { LogLevel } from '../../../base/core/log/logger.ts';
 import { worldFunction } from '../capabilities/catalogue.ts';
 import type { AcceptedInvocation } from './accepted-invocation.ts';
 import { requireArguments } from './border.ts';
+import { toWitError } from '../capabilities/scope/wit-error.ts';
 import type { GuestLines } from './guest-lines.ts';
-import type { HostCall, HostOperation } from './protocol.ts';
+import type { HostCall, HostOperation, HostReply } from './protocol.ts';
+import { StartedCalls } from './started-calls.ts';
 
 const maxReports = 1_000;
 const maxReportChars = 1_024;
@@ -12,6 +14,8 @@ export interface GuestCallsOptions {
   readonly lines: GuestLines;
   /** Maximum bytes of one streamed value. */
   readonly answerBytes: number;
+  /** Maximum number of calls that the guest has started and not taken. */
+  readonly handles: number;
 }
 
 /**
@@ -23,12 +27,15 @@ export class GuestCalls {
   readonly #options: GuestCallsOptions;
   /** What the host knows about the resources that the guest holds, by handle. */
   readonly #facts = new Map<number, Readonly<Record<string, unknown>>>();
+  readonly #started: StartedCalls;
   #progress: { readonly percent: number; readonly text: string; readonly until: number | undefined } | undefined;
   #reports = 0;
 
   constructor(invocation: AcceptedInvocation, options: GuestCallsOptions) {
     this.#invocation = invocation;
     this.#options = options;
+    this.#started = new StartedCalls(options.handles, invocation.scope.held);
+    invocation.scope.onDispose(() => this.#started[Symbol.dispose]());
   }
 
   /** Returns what the function returns: for one that can fail, `{ ok }` or `{ err }`. */
@@ -36,6 +43,7 @@ export class GuestCalls {
     const { request, record, deadlineAt } = this.#invocation;
     const local = localName(name);
     const known = worldFunction(local);
+    if (known?.call === 'concurrency.wait') return this.#wait(...(args as [Iterable<number>, number | undefined]));
     if (known?.call) return this.#call(known.call, args);
     if (known?.fact) return this.#facts.get(args[0] as number)?.[known.fact];
     switch (local) {
@@ -63,6 +71,12 @@ export class GuestCalls {
         return this.#report(args[0] as number, undefined, args[1] as string);
       case 'progress#report-step':
         return this.#report(...(args as [number, number, string]));
+      case 'concurrency#start-next':
+        return this.#started.startNext();
+      case 'concurrency#take-next':
+        return this.#started.takeNext(args[0] as number);
+      case 'concurrency#cancel':
+        return this.#started.cancel(args[0] as number);
     }
   }
 
@@ -81,10 +95,20 @@ export class GuestCalls {
   }
 
   async #call(operation: HostOperation, args: readonly unknown[]): Promise<unknown> {
-    const reply = await this.#invocation.scope.answer({ operation, args } as HostCall);
-    if ('error' in reply) return { err: reply.error };
-    if (hasFacts(reply.value)) this.#facts.set(reply.value.handle, reply.value);
-    return { ok: reply.value };
+    const { scope } = this.#invocation;
+    const reply = await this.#started.call(operation, (signal) =>
+      scope.answer({ operation, args } as HostCall, signal),
+    );
+    if (!('error' in reply) && hasFacts(reply.value)) this.#facts.set(reply.value.handle, reply.value);
+    return result(reply);
+  }
+
+  async #wait(calls: Iterable<number>, ms: number | undefined): Promise<unknown> {
+    try {
+      return { ok: await this.#started.wait(calls, ms, this.#invocation.scope.signal) };
+    } catch (error) {
+      return result({ error: toWitError(error) });
+    }
   }
 
   /** Reports the fraction at which the guest is, and the one at which its next step ends if it says so. */
@@ -109,6 +133,7 @@ function localName(name: string): string {
   return name.slice(name.indexOf('/') + 1, version) + name.slice(name.indexOf('#', version));
 }
 
+const result = (reply: HostReply): object => ('error' in reply ? { err: reply.error } : { ok: reply.value });
 const hasFacts = (value: unknown): value is Readonly<Record<string, unknown>> & { readonly handle: number } =>
   typeof value === 'object' && value !== null && 'handle' in value && typeof value.handle === 'number';
 const shareOf = (fraction: number): number => (Number.isFinite(fraction) ? Math.min(1, Math.max(0, fraction)) : 0);

@@ -191,7 +191,8 @@ export class PluginRuntime {
     this.#running++;
     if (invocation.wasLost) this.#runningAgain++;
     invocation.record.begin();
-    const calls = new GuestCalls(invocation, { lines: this.#lines, answerBytes: this.#limits.outputBytes });
+    const { outputBytes: answerBytes, handles } = this.#limits;
+    const calls = new GuestCalls(invocation, { lines: this.#lines, answerBytes, handles });
     const run = this.#options.process.run({
       export: 'run',
       args: [endpoint, input],

@@ -6,14 +6,20 @@ import { decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 
 const anything = { path: '/act', summary: 'Acts', input: z.strictObject({}), output: z.any() };
 
-function failure(run: () => unknown): HostError {
+async function failure(run: Promise<unknown>): Promise<HostError> {
   try {
-    run();
+    await run;
   } catch (error) {
     assert.instance(error, HostError);
     return error as HostError;
   }
   throw new Error('it did not fail');
+}
+
+async function allOf<T>(values: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  for await (const value of values) all.push(value);
+  return all;
 }
 
 const Capabilities = suite('capabilities of the SDK');
@@ -22,30 +28,31 @@ const counting = definePlugin([
   defineEndpoint({
     ...{ ...anything, name: 'count' },
     uses: ['storage'],
-    run(_, { storage }) {
-      const count = (storage.get<number>('count') ?? 0) + 1;
-      storage.set('count', count);
-      storage.set(`seen/${count}`, { é: '€ 😀' });
-      if (count === 3) storage.delete('seen/1');
-      return { count, keys: [...storage.keys('seen/')], last: storage.get(`seen/${count}`) };
+    async run(_, { storage }) {
+      const count = ((await storage.get<number>('count')) ?? 0) + 1;
+      await storage.set('count', count);
+      await storage.set(`seen/${count}`, { é: '€ 😀' });
+      if (count === 3) assert.equal([await storage.delete('seen/1'), await storage.delete('seen/1')], [true, false]);
+      return { count, keys: await allOf(storage.keys('seen/')), last: await storage.get(`seen/${count}`) };
     },
   }),
 ]);
 
-Capabilities('storage keeps values from one run to the next', () => {
+Capabilities('storage keeps values from one run to the next', async () => {
   const storage: FakeStorage = new Map();
-  const outputs = [1, 2, 3].map(() => runEndpoint(counting, 'count', {}, { storage }).output);
+  const outputs: unknown[] = [];
+  for (let n = 0; n < 3; n++) outputs.push((await runEndpoint(counting, 'count', {}, { storage })).output);
   assert.equal(outputs[2], { count: 3, keys: ['seen/2', 'seen/3'], last: { é: '€ 😀' } });
   assert.is(storage.get('count'), 3);
 });
 
-Capabilities('an endpoint that uses what the plugin does not have fails with a sentence', () => {
-  const error = failure(() => runEndpoint(counting, 'count', {}, { storage: null }));
+Capabilities('an endpoint that uses what the plugin does not have fails with a sentence', async () => {
+  const error = await failure(runEndpoint(counting, 'count', {}, { storage: null }));
   assert.equal([error.name, error.kind, error.data], ['CapabilityDenied', 'denied', { capability: 'storage' }]);
   assert.match(error.message, /the endpoint count uses the capability storage.*plugin\.json/);
 });
 
-Capabilities('what an endpoint does not name in `uses` is not in ctx', () => {
+Capabilities('what an endpoint does not name in `uses` is not in ctx', async () => {
   const plugin = definePlugin([
     defineEndpoint({
       ...anything,
@@ -53,19 +60,19 @@ Capabilities('what an endpoint does not name in `uses` is not in ctx', () => {
       run: (_, ctx) => Object.keys(ctx).filter((key) => /storage|fetch|remote/i.test(key)),
     }),
   ]);
-  assert.equal(runEndpoint(plugin, 'act', {}).output, []);
+  assert.equal((await runEndpoint(plugin, 'act', {})).output, []);
 });
 
 const keeping = definePlugin([
   defineEndpoint({
     ...{ ...anything, name: 'keep' },
     uses: ['repositories', 'repositories-write'],
-    run(_, { repositories: { media, videos, captions, transcripts } }) {
-      const { media_id: id } = videos.save({ media_id: 'v', title: 'A' });
-      const [, second] = captions.saveAll(
+    async run(_, { repositories: { media, videos, captions, transcripts } }) {
+      const { media_id: id } = await videos.save({ media_id: 'v', title: 'A' });
+      const [, second] = await captions.saveAll(
         [2, 1].map((timestamp) => ({ media_id: id, model: 'm', frame_id: timestamp, caption: 'c', timestamp })),
       );
-      const { id: transcript } = transcripts.save({
+      const { id: transcript } = await transcripts.save({
         media_id: id,
         model: 'w',
         transcript: 'Hi',
@@ -73,17 +80,17 @@ const keeping = definePlugin([
         language: 'en',
         language_confidence: 0.5,
       });
-      media.create('i', 'image');
-      media.delete('i');
-      const times = [...captions.list(id)].map(({ timestamp }) => timestamp);
-      if (second) captions.delete(second.id);
+      await media.create('i', 'image');
+      await media.delete('i');
+      const times = (await allOf(captions.list(id))).map(({ timestamp }) => timestamp);
+      if (second) await captions.delete(second.id);
       return {
         times,
-        left: [...captions.list(id)].length,
-        text: transcripts.read(transcript).transcript,
-        infos: [...transcripts.listInfos(id)].length,
-        titles: [...videos.list()].map(({ title }) => title),
-        there: media.exists('i'),
+        left: (await allOf(captions.list(id))).length,
+        text: (await transcripts.read(transcript)).transcript,
+        infos: (await allOf(transcripts.listInfos(id))).length,
+        titles: (await allOf(videos.list())).map(({ title }) => title),
+        there: await media.exists('i'),
       };
     },
   }),
@@ -101,9 +108,9 @@ const keeping = definePlugin([
   }),
 ]);
 
-Capabilities('repositories keep rows from one run to the next, and refuse as the host does', () => {
+Capabilities('repositories keep rows from one run to the next, and refuse as the host does', async () => {
   const repositories = new FakeRepositories();
-  assert.equal(runEndpoint(keeping, 'keep', {}, { repositories }).output, {
+  assert.equal((await runEndpoint(keeping, 'keep', {}, { repositories })).output, {
     times: [1, 2],
     left: 1,
     text: 'Hi',
@@ -115,23 +122,23 @@ Capabilities('repositories keep rows from one run to the next, and refuse as the
     [repositories.media.get('v'), repositories.captions.length, repositories.transcripts[0]?.segments],
     ['video', 1, [{ n: 1 }]],
   );
-  assert.is(failure(() => runEndpoint(keeping, 'keep', {}, { repositories })).name, 'MediaIdAlreadyExistsException');
-  const { name, kind, data } = failure(() => runEndpoint(keeping, 'look', {}));
+  assert.is((await failure(runEndpoint(keeping, 'keep', {}, { repositories }))).name, 'MediaIdAlreadyExistsException');
+  const { name, kind, data } = await failure(runEndpoint(keeping, 'look', {}));
   assert.equal([name, kind, data], ['NotFoundException', 'not-found', { table: 'video', id: 'none' }]);
   assert.match(
-    failure(() => runEndpoint(keeping, 'odd', {})).message,
+    (await failure(runEndpoint(keeping, 'odd', {}))).message,
     'frame_id is a whole number from 0 to 2147483647, not 0.5',
   );
-  assert.is(failure(() => runEndpoint(keeping, 'look', {}, { repositories: null })).name, 'CapabilityDenied');
+  assert.is((await failure(runEndpoint(keeping, 'look', {}, { repositories: null }))).name, 'CapabilityDenied');
 });
 
 const asking = definePlugin([
   defineEndpoint({
     ...{ ...anything, name: 'ask' },
     uses: ['http'],
-    run(_, ctx) {
-      const page = ctx.fetch('https://a.example/b', { headers: { 'X-Key': '1' } });
-      const made = ctx.fetch('https://a.example/c', { body: JSON.stringify({ name: 'ä' }) });
+    async run(_, ctx) {
+      const page = await ctx.fetch('https://a.example/b', { headers: { 'X-Key': '1' } });
+      const made = await ctx.fetch('https://a.example/c', { body: JSON.stringify({ name: 'ä' }) });
       return {
         ok: page.ok,
         type: page.header('Content-Type'),
@@ -143,12 +150,12 @@ const asking = definePlugin([
   }),
 ]);
 
-Capabilities('fetch sends requests and reads answers', () => {
+Capabilities('fetch sends requests and reads answers', async () => {
   const answer: FakeHost['fetch'] = ({ method }) =>
     method === 'GET'
       ? { headers: { 'Content-Type': 'application/json' }, body: { name: 'ü' } }
       : { status: 404, body: 'none' };
-  const { output, requests } = runEndpoint(asking, 'ask', {}, { fetch: answer });
+  const { output, requests } = await runEndpoint(asking, 'ask', {}, { fetch: answer });
   assert.equal(output, { ok: true, type: 'application/json', name: 'ü', made: 404, text: 'none' });
   assert.equal(requests, [
     { method: 'GET', url: 'https://a.example/b', headers: { 'x-key': '1' }, body: '' },
@@ -161,6 +168,16 @@ const double = defineHelper({
   input: z.int(),
   output: z.int(),
   run: (n, ctx) => (ctx.log.info('doubling'), n * 2),
+});
+const waiting = defineHelper({
+  name: 'waiting',
+  input: z.string(),
+  output: z.nullable(z.int()),
+  async run(text, ctx) {
+    const { tokens } = await ctx.llm.countTokens({ text });
+    if (tokens === 0) throw new HostError('NoWay', 'conflict', 'no');
+    return tokens;
+  },
 });
 const failing = defineHelper({
   name: 'failing',
@@ -175,9 +192,27 @@ const helping = definePlugin(
     defineEndpoint({
       ...{ ...anything, name: 'help' },
       uses: ['remote'],
-      run(_, ctx) {
-        const tasks = [1, 2, 3].map((n) => ctx.startRemote(double, n));
-        return [...tasks.map((task) => task.wait()), ctx.runRemote(double, 10)];
+      async run(_, ctx) {
+        const several = await Promise.all([1, 2, 3].map((n) => ctx.runRemote(double, n)));
+        return [...several, await ctx.runRemote(double, 10)];
+      },
+    }),
+    defineEndpoint({
+      ...{ ...anything, name: 'wait' },
+      uses: ['remote'],
+      run: (_, ctx) => [ctx.wait(ctx.runRemote(double, 1)), ctx.wait(ctx.runRemote(double, 2))],
+    }),
+    defineEndpoint({
+      ...{ ...anything, name: 'later' },
+      uses: ['remote'],
+      run: (_, ctx) => Promise.all([ctx.runRemote(waiting, 'abc'), ctx.runRemote(waiting, 'a')]),
+    }),
+    defineEndpoint({
+      ...{ ...anything, name: 'catch' },
+      uses: ['remote'],
+      async run(_, ctx) {
+        const outcomes = await Promise.allSettled([ctx.runRemote(failing, null), ctx.runRemote(waiting, '')]);
+        return outcomes.map((one) => one.status === 'rejected' && one.reason instanceof HostError && one.reason.name);
       },
     }),
     defineEndpoint({ ...anything, name: 'fail', uses: ['remote'], run: (_, ctx) => ctx.runRemote(failing, null) }),
@@ -188,39 +223,57 @@ const helping = definePlugin(
       run: (_, ctx) => ctx.runRemote(double, 'a' as unknown as number),
     }),
   ],
-  { helpers: [double, failing] },
+  { helpers: [double, waiting, failing] },
 );
 
-Capabilities('helpers run, several at a time', () => {
-  const { output, logs } = runEndpoint(helping, 'help', {});
+Capabilities('helpers run, several at a time', async () => {
+  const { output, logs } = await runEndpoint(helping, 'help', {});
   assert.equal(output, [2, 4, 6, 20]);
   assert.is(logs.length, 4);
 });
 
-Capabilities('a helper fails as it throws, and checks what it is given', () => {
+Capabilities('helpers run in a synchronous run with ctx.wait', async () => {
+  assert.equal((await runEndpoint(helping, 'wait', {})).output, [2, 4]);
+});
+
+const countingTokens: FakeHost = {
+  deployments: {
+    llm_deployment: { count_tokens: ({ text }: { text: string }) => ({ tokens: text.length, max_tokens: 9 }) },
+  },
+};
+
+Capabilities('helpers can be asynchronous', async () => {
+  assert.equal((await runEndpoint(helping, 'later', {}, countingTokens)).output, [3, 1]);
+});
+
+Capabilities('endpoints catch what a helper throws, now or later, as an error of the host', async () => {
+  assert.equal((await runEndpoint(helping, 'catch', {}, countingTokens)).output, ['NoWay', 'NoWay']);
+});
+
+Capabilities('a helper fails as it throws, and checks what it is given', async () => {
   assert.equal(
-    [failure(() => runEndpoint(helping, 'fail', {})).name, failure(() => runEndpoint(helping, 'wrong', {})).name],
+    [(await failure(runEndpoint(helping, 'fail', {}))).name, (await failure(runEndpoint(helping, 'wrong', {}))).name],
     ['NoWay', 'ValidationError'],
   );
 });
 
-Capabilities('images of a dialog and of a data URL reach the deployment as handles, each once', () => {
+Capabilities('images of a dialog and of a data URL reach the deployment as handles, each once', async () => {
   const plugin = definePlugin([
     defineEndpoint({
       ...{ ...anything, name: 'look' },
-      run(_, ctx) {
-        const image = ctx.image.decode('data:image/png;base64,iVBORw==');
+      async run(_, ctx) {
+        const image = await ctx.image.decode('data:image/png;base64,iVBORw==');
         const part = { type: 'image' as const, image };
         const dialog = {
           messages: [{ role: 'user' as const, content: [part, { type: 'text' as const, text: '?' }, part] }],
         };
-        return [ctx.llm.chat(dialog).message.content, ...ctx.llm.chatStream(dialog)];
+        return [(await ctx.llm.chat(dialog)).message.content, ...(await allOf(ctx.llm.chatStream(dialog)))];
       },
     }),
   ]);
   const files: number[][] = [];
   const answer = { message: { role: 'assistant', content: 'a cup' } };
-  const { output, calls } = runEndpoint(
+  const { output, calls } = await runEndpoint(
     plugin,
     'look',
     {},
@@ -239,22 +292,22 @@ Capabilities('images of a dialog and of a data URL reach the deployment as handl
   for (const { args } of calls) assert.equal(args, { dialog: { messages: [{ role: 'user', content }] } });
   for (const url of ['data:text/html;base64,AAAA', 'data:image/png;base64,A!AA', 'https://a.example/a.png', '']) {
     const broken = definePlugin([
-      defineEndpoint({ ...{ ...anything, name: 'look' }, run: (_, ctx) => ctx.image.decode(url).width }),
+      defineEndpoint({ ...{ ...anything, name: 'look' }, run: async (_, ctx) => (await ctx.image.decode(url)).width }),
     ]);
-    assert.is(failure(() => runEndpoint(broken, 'look', {})).name, 'InvalidDataUrl');
+    assert.is((await failure(runEndpoint(broken, 'look', {}))).name, 'InvalidDataUrl');
   }
 });
 
-Capabilities('images, progress, clock, deadline and signal are there for every endpoint', () => {
+Capabilities('images, progress, clock, deadline and signal are there for every endpoint', async () => {
   let cancelled = false;
   const plugin = definePlugin([
     defineEndpoint({
       ...{ ...anything, name: 'act' },
-      run(_, ctx) {
-        const image = ctx.image.open({ url: 'https://a.example/a.jpg' });
+      async run(_, ctx) {
+        const image = await ctx.image.open({ url: 'https://a.example/a.jpg' });
         const { width, height, format } = image;
         assert.equal(
-          [image.pixels().length, image.pixels({ width: 2, height: 1 })],
+          [(await image.pixels()).length, await image.pixels({ width: 2, height: 1 })],
           [3 * 5 * 480, new Uint8Array([2, 1, 0, 0, 0, 0])],
         );
         ctx.progress(0.5, 'half');
@@ -289,7 +342,7 @@ Capabilities('images, progress, clock, deadline and signal are there for every e
     remainingMs: () => 500,
     isCancelled: () => cancelled,
   };
-  const { output, progress } = runEndpoint(plugin, 'act', {}, fakes);
+  const { output, progress } = await runEndpoint(plugin, 'act', {}, fakes);
   assert.equal(output, [5, 480, 'mjpeg', '1970-01-01T00:00:01.000Z', 1000, 1500, false, 'cancelled']);
   assert.equal(progress, [
     { fraction: 0.5, text: 'half' },
@@ -297,16 +350,16 @@ Capabilities('images, progress, clock, deadline and signal are there for every e
   ]);
 });
 
-Capabilities('the usual deployments need no name', () => {
+Capabilities('the usual deployments need no name', async () => {
   const plugin = definePlugin([
     defineEndpoint({
       ...{ ...anything, name: 'act' },
-      run(_, ctx) {
+      async run(_, ctx) {
         const dialog = { messages: [{ role: 'user' as const, content: 'Hi' }] };
         return [
-          ctx.llm.chat(dialog).message.content,
-          ctx.llm('other').chat(dialog, { adapter: 'legal' }).message.content,
-          ctx.llm.countTokens({ text: 'a' }).tokens,
+          (await ctx.llm.chat(dialog)).message.content,
+          (await ctx.llm('other').chat(dialog, { adapter: 'legal' })).message.content,
+          (await ctx.llm.countTokens({ text: 'a' })).tokens,
           [...ctx.llm.chatStream(dialog)].length,
         ];
       },
@@ -322,12 +375,13 @@ Capabilities('the usual deployments need no name', () => {
     },
   });
   assert.equal(
-    runEndpoint(plugin, 'act', {}, { deployments: { llm_deployment: saying('usual'), other: saying('other') } }).output,
+    (await runEndpoint(plugin, 'act', {}, { deployments: { llm_deployment: saying('usual'), other: saying('other') } }))
+      .output,
     ['usual', 'otherlegal', 1, 1],
   );
 });
 
-Capabilities('initialize runs once in an instance, before the first run', () => {
+Capabilities('initialize runs once in an instance, before the first run', async () => {
   let calls = 0;
   const plugin = definePlugin([
     defineEndpoint({
@@ -339,7 +393,9 @@ Capabilities('initialize runs once in an instance, before the first run', () => 
   ]);
   plugin.describe();
   assert.is(calls, 1);
-  assert.equal([runEndpoint(plugin, 'act', {}).output, runEndpoint(plugin, 'act', {}).output, calls], [1, 1, 1]);
+  const first = await runEndpoint(plugin, 'act', {});
+  const second = await runEndpoint(plugin, 'act', {});
+  assert.equal([first.output, second.output, calls], [1, 1, 1]);
 });
 
 Capabilities('UTF-8 is written and read as by the platform, broken texts and bytes too', () => {

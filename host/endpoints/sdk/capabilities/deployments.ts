@@ -23,7 +23,8 @@ import type {
   WhisperParams,
 } from '../../../base/schemas/index.ts';
 import { Audio, type HandleScope, Image, Stream } from './handles.ts';
-import { hostCall } from '../host-error.ts';
+import type { Chunks } from '../../../../wit/generated/world/deployments.ts';
+import { preparedPromise } from '../guest/event-loop.ts';
 import type { Audio as HostAudio, Image as HostImage } from '../../../../wit/generated/world/media.ts';
 import type { Host } from '../host.ts';
 
@@ -65,39 +66,46 @@ export class Deployment {
     this.#scope = scope;
   }
 
-  /** Calls a method. Returns its result. */
-  call<T = unknown>(method: string, args: DeploymentArgs = {}): T {
-    const { json, audio, images } = encodeArgs(args);
-    const { deployments } = this.#host;
-    return JSON.parse(
-      hostCall(() =>
-        images.length === 0
-          ? deployments.call(this.name, method, json, audio)
-          : deployments.callWithImages(this.name, method, json, audio, images),
-      ),
-    ) as T;
+  /** Calls a method. Resolves with its result. */
+  call<T = unknown>(method: string, args: DeploymentArgs = {}): Promise<T> {
+    return this.answer(method, args, (answer: T) => answer);
   }
 
-  /** Calls a streaming method. Returns its stream. */
+  /** Calls a streaming method when its stream is first read. */
   stream<T = unknown, Returned = unknown>(method: string, args: DeploymentArgs = {}): Stream<T, Returned> {
     const { json, audio, images } = encodeArgs(args);
     const { deployments } = this.#host;
-    return new Stream<T, Returned>(
-      hostCall(() =>
+    const open = (): Chunks =>
+      images.length === 0
+        ? deployments.open(this.name, method, json, audio)
+        : deployments.openWithImages(this.name, method, json, audio, images);
+    return new Stream<T, Returned>(open, this.#scope);
+  }
+
+  /** Calls a method. Resolves with what `then` makes of its result. */
+  protected answer<T, R>(method: string, args: DeploymentArgs, then: (answer: T) => R): Promise<R> {
+    const { deployments } = this.#host;
+    return preparedPromise(
+      () => encodeArgs(args),
+      ({ json, audio, images }) =>
         images.length === 0
-          ? deployments.open(this.name, method, json, audio)
-          : deployments.openWithImages(this.name, method, json, audio, images),
-      ),
-      this.#scope,
+          ? deployments.call(this.name, method, json, audio)
+          : deployments.callWithImages(this.name, method, json, audio, images),
+      (answer) => then(JSON.parse(answer) as T),
     );
+  }
+
+  /** Calls a method whose result can be the output of an endpoint unchanged. */
+  protected typed<T extends object>(method: string, args: DeploymentArgs, kind: AnswerKind): Promise<T> {
+    return this.answer(method, args, (answer: T) => typed(kind, answer));
   }
 }
 
 /** Speech recognition. */
 export class AsrDeployment extends Deployment {
   /** Transcribes. Audio of 0 seconds or without speech gives the language "silence" and no segments. */
-  transcribe(audio: Audio, params?: Partial<WhisperParams> | null): AsrOutput {
-    return typed('transcript', this.call<AsrOutput>('transcribe', withoutAbsent({ audio, params })));
+  transcribe(audio: Audio, params?: Partial<WhisperParams> | null): Promise<AsrOutput> {
+    return this.typed('transcribe', withoutAbsent({ audio, params }), 'transcript');
   }
 
   /** Transcribes. Each value has one segment, when it is final; the language may come last, without a segment. */
@@ -106,9 +114,8 @@ export class AsrDeployment extends Deployment {
   }
 
   /** Transcribes several audios at the same time. The lists of the answer have one element for each. */
-  transcribeBatch(audios: readonly Audio[], params?: Partial<WhisperParams> | null): AsrBatchOutput {
-    const answer = this.call<AsrBatchOutput>('transcribe_batch', withoutAbsent({ audio_batch: audios, params }));
-    return typed('transcripts', answer);
+  transcribeBatch(audios: readonly Audio[], params?: Partial<WhisperParams> | null): Promise<AsrBatchOutput> {
+    return this.typed('transcribe_batch', withoutAbsent({ audio_batch: audios, params }), 'transcripts');
   }
 
   /** Like `transcribeStream`, for segments of the audio: the given ones, or those with speech. */
@@ -128,8 +135,8 @@ export interface ChunksOptions {
 /** Voice activity detection. */
 export class VadDeployment extends Deployment {
   /** Finds the parts with speech, and groups them to segments that are transcribed in one piece each. */
-  asrPreprocessVad(audio: Audio, params?: Partial<VadParams> | null): VadSegments {
-    return typed('speech', this.call<VadSegments>('asr_preprocess_vad', withoutAbsent({ audio, params })));
+  asrPreprocessVad(audio: Audio, params?: Partial<VadParams> | null): Promise<VadSegments> {
+    return this.typed('asr_preprocess_vad', withoutAbsent({ audio, params }), 'speech');
   }
 }
 
@@ -143,10 +150,8 @@ export class DiarizationDeployment extends Deployment {
     audio: Audio,
     params?: Partial<SpeakerDiarizationParams> | null,
     knownSpeakers?: readonly { readonly name: string; readonly audio: Audio }[] | null,
-  ): SpeakerDiarizationOutput {
-    const args = withoutAbsent({ audio, params, known_speakers: knownSpeakers });
-    const answer = this.call<SpeakerDiarizationOutput>('diarize', args);
-    return typed('speakers', answer);
+  ): Promise<SpeakerDiarizationOutput> {
+    return this.typed('diarize', withoutAbsent({ audio, params, known_speakers: knownSpeakers }), 'speakers');
   }
 }
 
@@ -196,12 +201,11 @@ export interface TokenCount {
 
 /** Text generation. */
 export class LlmDeployment extends Deployment {
-  chat(dialog: DialogInput, options?: ChatOptions): ChatOutput;
+  chat(dialog: DialogInput, options?: ChatOptions): Promise<ChatOutput>;
   /** With `details`, the answer says why it ended and its tokens, where the deployment knows them. */
-  chat(dialog: DialogInput, options: ChatOptions & { readonly details: true }): ChatOutputWithDetails;
-  chat(dialog: DialogInput, options: ChatOptions & { readonly details?: true } = {}): ChatOutputWithDetails {
-    const answer = this.call<ChatOutputWithDetails>('chat', withoutAbsent({ dialog, ...options }));
-    return typed(options.details ? 'chat with details' : 'chat', answer);
+  chat(dialog: DialogInput, options: ChatOptions & { readonly details: true }): Promise<ChatOutputWithDetails>;
+  chat(dialog: DialogInput, options: ChatOptions & { readonly details?: true } = {}): Promise<ChatOutputWithDetails> {
+    return this.typed('chat', withoutAbsent({ dialog, ...options }), options.details ? 'chat with details' : 'chat');
   }
 
   /** `returned` of the stream has the details of the answer, where the deployment knows them. */
@@ -209,7 +213,7 @@ export class LlmDeployment extends Deployment {
     return this.stream<TextChunk, GenerationDetails>('chat_stream', withoutAbsent({ dialog, ...options }));
   }
 
-  countTokens(of: { readonly text: string } | { readonly dialog: DialogInput }): TokenCount {
+  countTokens(of: { readonly text: string } | { readonly dialog: DialogInput }): Promise<TokenCount> {
     return this.call<TokenCount>('count_tokens', { ...of });
   }
 }

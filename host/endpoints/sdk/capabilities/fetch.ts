@@ -1,4 +1,4 @@
-import { hostCall } from '../host-error.ts';
+import { hostPromise } from '../guest/event-loop.ts';
 import type { Http, Response } from '../../../../wit/generated/world/http.ts';
 import { decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 
@@ -48,21 +48,21 @@ export class FetchResponse {
  * Sends a request to a host that `plugin.json` requests and the operator grants. Throws `HostDenied`,
  * `PrivateAddressException`, `DownloadException` …
  */
-export type Fetch = (url: string, options?: FetchOptions) => FetchResponse;
+export type Fetch = (url: string, options?: FetchOptions) => Promise<FetchResponse>;
 
 export function createFetch(host: Http): Fetch {
   return (url, { method, headers = {}, body } = {}) => {
     const bytes = typeof body === 'string' ? encodeUtf8(body) : body;
     const post = (method ?? (bytes === undefined ? 'GET' : 'POST')) === 'POST';
-    return new FetchResponse(
-      hostCall(() =>
+    return hostPromise(
+      () =>
         host.fetch({
           method: post ? 'post' : 'get',
           url,
           headers: Object.entries(headers),
           ...(bytes && { body: bytes }),
         }),
-      ),
+      (response) => new FetchResponse(response),
     );
   };
 }

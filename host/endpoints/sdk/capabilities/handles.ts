@@ -1,3 +1,4 @@
+import { hostPromise, waitFor } from '../guest/event-loop.ts';
 import { hostCall } from '../host-error.ts';
 import type { Chunks } from '../../../../wit/generated/world/deployments.ts';
 import type {
@@ -5,7 +6,6 @@ import type {
   Image as HostImage,
   Video as HostVideo,
 } from '../../../../wit/generated/world/media.ts';
-import type { Task as HostTask } from '../../../../wit/generated/world/remote.ts';
 import type { Host } from '../host.ts';
 
 /** Disposes the handles that were opened during a run, newest first. */
@@ -86,10 +86,10 @@ export class Video implements Disposable {
   /**
    * Decodes the audio track. `separate` keeps the channels apart. Media without an audio track give audio of 0 seconds.
    */
-  extractAudio(options: { readonly channels?: 'mix' | 'separate' } = {}): Audio {
-    return new Audio(
-      hostCall(() => this.#handle.extractAudio(options.channels ?? 'mix')),
-      this.#scope,
+  extractAudio(options: { readonly channels?: 'mix' | 'separate' } = {}): Promise<Audio> {
+    return hostPromise(
+      () => this.#handle.extractAudio(options.channels ?? 'mix'),
+      (audio) => new Audio(audio, this.#scope),
     );
   }
 
@@ -128,8 +128,8 @@ export class Image implements Disposable {
   pixels({
     width = this.width,
     height = this.height,
-  }: { readonly width?: number; readonly height?: number } = {}): Uint8Array {
-    return hostCall(() => this.handle.pixels(width, height));
+  }: { readonly width?: number; readonly height?: number } = {}): Promise<Uint8Array> {
+    return hostPromise(() => this.handle.pixels(width, height));
   }
 
   /** Frees it before the end of the run. */
@@ -138,37 +138,20 @@ export class Image implements Disposable {
   }
 }
 
-/** A helper that runs in another instance. Disposing it cancels it. */
-export class RemoteTask<T> implements Disposable {
-  readonly #scope: HandleScope;
-  readonly #handle: HostTask;
-
-  constructor(handle: HostTask, scope: HandleScope) {
-    this.#handle = scope.track(handle);
-    this.#scope = scope;
-  }
-
-  /** Returns the result of the helper. Throws the helper's error. */
-  wait(): T {
-    return JSON.parse(hostCall(() => this.#handle.wait())) as T;
-  }
-
-  [Symbol.dispose](): void {
-    this.#scope.dispose(this.#handle);
-  }
-}
-
 /**
- * Values of a streaming method, as they arrive. Iterate it once. Leaving the loop early, or disposing, cancels the
- * method.
+ * Values of a streaming method, as they arrive. The method is called when the first value is asked for. Iterate it
+ * once: with `for await`, or with `for`, during which the rest of the run waits. Leaving the loop early, or disposing,
+ * cancels the method.
  */
-export class Stream<T, Returned = unknown> implements Iterable<T>, Disposable {
+export class Stream<T, Returned = unknown> implements AsyncIterable<T>, Iterable<T>, Disposable {
   readonly #scope: HandleScope;
-  readonly #handle: Chunks;
+  readonly #open: () => Chunks;
+  #handle: Chunks | undefined;
+  #isDisposed = false;
   #returned: Returned | undefined;
 
-  constructor(handle: Chunks, scope: HandleScope) {
-    this.#handle = scope.track(handle);
+  constructor(open: () => Chunks, scope: HandleScope) {
+    this.#open = open;
     this.#scope = scope;
   }
 
@@ -180,16 +163,25 @@ export class Stream<T, Returned = unknown> implements Iterable<T>, Disposable {
     return this.#returned;
   }
 
-  #end(): void {
-    const json = hostCall(() => this.#handle.returned());
-    if (json !== '') this.#returned = JSON.parse(json) as Returned;
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+    try {
+      const chunks = await hostPromise(this.#open, (opened) => this.#opened(opened));
+      for (;;) {
+        const values = await hostPromise(() => chunks.next());
+        if (values.length === 0) return this.#end(chunks);
+        for (const value of values) yield JSON.parse(value) as T;
+      }
+    } finally {
+      this[Symbol.dispose]();
+    }
   }
 
   *[Symbol.iterator](): Generator<T, void, undefined> {
     try {
+      const chunks = waitFor(hostPromise(this.#open, (opened) => this.#opened(opened)));
       for (;;) {
-        const values = hostCall(() => this.#handle.next());
-        if (values.length === 0) return this.#end();
+        const values = waitFor(hostPromise(() => chunks.next()));
+        if (values.length === 0) return this.#end(chunks);
         for (const value of values) yield JSON.parse(value) as T;
       }
     } finally {
@@ -200,14 +192,30 @@ export class Stream<T, Returned = unknown> implements Iterable<T>, Disposable {
   /** Sends all remaining values to the client, without entering the sandbox for each value. */
   forwardTo(host: Host): void {
     try {
-      hostCall(() => host.output.forward(this.#handle));
-      this.#end();
+      const chunks = this.#handle ?? this.#opened(hostCall(this.#open));
+      hostCall(() => host.output.forward(chunks));
+      this.#end(chunks);
     } finally {
       this[Symbol.dispose]();
     }
   }
 
   [Symbol.dispose](): void {
-    this.#scope.dispose(this.#handle);
+    this.#isDisposed = true;
+    if (this.#handle) this.#scope.dispose(this.#handle);
+  }
+
+  #opened(chunks: Chunks): Chunks {
+    const isSecond = this.#handle !== undefined;
+    this.#handle ??= this.#scope.track(chunks);
+    if (!this.#isDisposed && !isSecond) return chunks;
+    if (isSecond) chunks[Symbol.dispose]();
+    else this[Symbol.dispose]();
+    throw new TypeError(isSecond ? 'a stream can be read once' : 'the stream was disposed');
+  }
+
+  #end(chunks: Chunks): void {
+    const json = hostCall(() => chunks.returned());
+    if (json !== '') this.#returned = JSON.parse(json) as Returned;
   }
 }

@@ -1,9 +1,10 @@
 import type * as z from 'zod/mini';
 import { checked, fromHelper, runInScope } from '../checked.ts';
+import { after, type MaybePromise } from '../maybe-promise.ts';
 import { Context } from '../context.ts';
-import { type HandleScope, RemoteTask } from './handles.ts';
-import { hostCall } from '../host-error.ts';
-import type { Remote } from '../../../../wit/generated/world/remote.ts';
+import { preparedPromise } from '../guest/event-loop.ts';
+import type { HandleScope } from './handles.ts';
+import type { Remote, Task } from '../../../../wit/generated/world/remote.ts';
 import type { Host } from '../host.ts';
 
 type Schema = z.ZodMiniType;
@@ -13,7 +14,7 @@ export interface HelperDefinition<I extends Schema, O extends Schema> {
   readonly name: string;
   readonly input: I;
   readonly output: O;
-  run(input: z.output<I>, ctx: Context): z.input<O>;
+  run(input: z.output<I>, ctx: Context): MaybePromise<z.input<O>>;
 }
 
 /** A function of the plugin that runs in another instance: `ctx.runRemote(helper, input)`. */
@@ -22,7 +23,7 @@ export interface Helper<I extends Schema = Schema, O extends Schema = Schema> {
   readonly input: I;
   readonly output: O;
   /** Runs the helper on JSON. Returns JSON or throws an error record. */
-  run(host: Host, input: string): string;
+  run(host: Host, input: string): MaybePromise<string>;
 }
 
 /** Defines a helper. Name it in `definePlugin(endpoints, { helpers })`. */
@@ -37,33 +38,31 @@ export function defineHelper<I extends Schema, O extends Schema>({
     run: (host, raw) =>
       runInScope(host, name, (scope) => {
         const args = checked(input, JSON.parse(raw), fromHelper);
-        return JSON.stringify(checked(output, run(args, new Context(host, scope)), fromHelper) ?? null);
+        return after(
+          run(args, new Context(host, scope)),
+          (value) => JSON.stringify(checked(output, value, fromHelper)) ?? 'null',
+        );
       }),
   };
 }
 
 export interface RemoteMembers {
-  /** Runs a helper in another instance. Returns its result. */
-  runRemote<I extends Schema, O extends Schema>(helper: Helper<I, O>, input: z.input<I>): z.output<O>;
-  /** Starts a helper in another instance. Several helpers run at the same time. `wait()` returns the result. */
-  startRemote<I extends Schema, O extends Schema>(helper: Helper<I, O>, input: z.input<I>): RemoteTask<z.output<O>>;
+  /** Runs a helper in another instance. Resolves with its result. Several helpers run at the same time. */
+  runRemote<I extends Schema, O extends Schema>(helper: Helper<I, O>, input: z.input<I>): Promise<z.output<O>>;
 }
 
 export function createRemote(host: Remote, scope: HandleScope): RemoteMembers {
-  const startRemote: RemoteMembers['startRemote'] = ({ name }, input) =>
-    new RemoteTask(
-      hostCall(() => host.Task.start(name, JSON.stringify(input) ?? 'null')),
-      scope,
-    );
   return {
-    startRemote,
-    runRemote(helper, input) {
-      const task = startRemote(helper, input);
-      try {
-        return task.wait();
-      } finally {
-        task[Symbol.dispose]();
-      }
+    runRemote<O extends Schema>({ name }: { readonly name: string }, input: unknown): Promise<z.output<O>> {
+      let task: Task | undefined;
+      return preparedPromise(
+        () => (task = scope.track(host.Task.start(name, JSON.stringify(input) ?? 'null'))),
+        (started) => started.wait(),
+        (result) => {
+          if (task) scope.dispose(task);
+          return JSON.parse(result) as z.output<O>;
+        },
+      );
     },
   };
 }

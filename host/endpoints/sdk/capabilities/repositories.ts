@@ -1,4 +1,6 @@
-import { hostCall, HostError } from '../host-error.ts';
+import { hostPromise } from '../guest/event-loop.ts';
+import { Pages } from './pages.ts';
+import { HostError } from '../host-error.ts';
 import type {
   CaptionRecord as HostCaption,
   Repositories as HostRepositories,
@@ -64,29 +66,32 @@ export type NewCaption = Optional<CaptionRecord, 'media_id' | 'caption_type'>;
 /** A new row. Without `media_id` it belongs to no media. */
 export type NewTranscript = Optional<TranscriptRecord, 'media_id' | 'transcript_type'>;
 
+/** A list that is fetched page by page during the iteration, with `for await` or `for`. `all()` resolves with all. */
+export type Listed<T> = AsyncIterable<T> & Iterable<T> & { all(): Promise<T[]> };
+
 /**
  * The stored media of the application. All of its endpoints and plugins share them. A missing row throws
- * `NotFoundException`. Lists are fetched page by page during the iteration.
+ * `NotFoundException`.
  */
 export interface Repositories {
   readonly media: {
-    /** Returns whether media of any kind have this id. */
-    exists(mediaId: string): boolean;
+    /** Resolves with whether media of any kind have this id. */
+    exists(mediaId: string): Promise<boolean>;
   };
   readonly videos: {
-    getMetadata(mediaId: string): VideoRecord;
-    /** Returns all videos in the order of their ids, or the videos after `after`. */
-    list(after?: string): Generator<VideoRecord, void, undefined>;
+    getMetadata(mediaId: string): Promise<VideoRecord>;
+    /** All videos in the order of their ids, or the videos after `after`. */
+    list(after?: string): Listed<VideoRecord>;
   };
   readonly captions: {
-    read(id: number): Stored<CaptionRecord>;
-    /** Returns the captions of one media in the order of their times. */
-    list(mediaId: string): Generator<Stored<CaptionRecord>, void, undefined>;
+    read(id: number): Promise<Stored<CaptionRecord>>;
+    /** The captions of one media in the order of their times. */
+    list(mediaId: string): Listed<Stored<CaptionRecord>>;
   };
   readonly transcripts: {
-    read(id: number): Stored<TranscriptRecord>;
-    /** Returns the transcripts of one media without their texts, the oldest first. */
-    listInfos(mediaId: string): Generator<Stored<TranscriptInfo>, void, undefined>;
+    read(id: number): Promise<Stored<TranscriptRecord>>;
+    /** The transcripts of one media without their texts, the oldest first. */
+    listInfos(mediaId: string): Listed<Stored<TranscriptInfo>>;
   };
 }
 
@@ -94,48 +99,56 @@ export interface Repositories {
 export interface RepositoriesWrite {
   readonly media: {
     /** Creates media of another kind than a video. Throws `MediaIdAlreadyExistsException`. */
-    create(mediaId: string, mediaType: string): void;
+    create(mediaId: string, mediaType: string): Promise<void>;
     /** Deletes media of any kind with their captions and transcripts. */
-    delete(mediaId: string): void;
+    delete(mediaId: string): Promise<void>;
   };
   readonly videos: {
     /** Throws `MediaIdAlreadyExistsException`. */
-    save(video: NewVideo): { readonly media_id: string };
+    save(video: NewVideo): Promise<{ readonly media_id: string }>;
   };
   readonly captions: {
-    save(caption: NewCaption): Stored<CaptionRecord>;
+    save(caption: NewCaption): Promise<Stored<CaptionRecord>>;
     /** Saves at most 1,000 captions, all or none. */
-    saveAll(captions: readonly NewCaption[]): Stored<CaptionRecord>[];
-    delete(id: number): void;
+    saveAll(captions: readonly NewCaption[]): Promise<Stored<CaptionRecord>[]>;
+    delete(id: number): Promise<void>;
   };
   readonly transcripts: {
-    save(transcript: NewTranscript): Stored<TranscriptRecord>;
-    delete(id: number): void;
+    save(transcript: NewTranscript): Promise<Stored<TranscriptRecord>>;
+    delete(id: number): Promise<void>;
   };
 }
 
 export function createRepositories(host: HostRepositories): Repositories {
   return {
-    media: { exists: (mediaId) => hostCall(() => host.mediaExists(mediaId)) },
+    media: { exists: (mediaId) => hostPromise(() => host.mediaExists(mediaId)) },
     videos: {
-      getMetadata: (mediaId) => videoOf(hostCall(() => host.readVideo(mediaId))),
-      list: (after) => pages<HostVideo, VideoRecord>((last) => host.listVideos(last?.mediaId ?? after, PAGE), videoOf),
+      getMetadata: (mediaId) => hostPromise(() => host.readVideo(mediaId), videoOf),
+      list: (after) =>
+        new Pages<HostVideo, VideoRecord>(PAGE, (last) => host.listVideos(last?.mediaId ?? after, PAGE), videoOf),
     },
     captions: {
-      read: (id) => captionOf(hostCall(() => host.readCaption(id))),
+      read: (id) => hostPromise(() => host.readCaption(id), captionOf),
       list: (mediaId) =>
-        pages(
+        new Pages<HostCaption, Stored<CaptionRecord>>(
+          PAGE,
           (last) => host.listCaptions(mediaId, last && { timestamp: last.timestamp, id: last.id }, PAGE),
           captionOf,
         ),
     },
     transcripts: {
-      read(id) {
-        const { info, transcript, segments } = hostCall(() => host.readTranscript(id));
-        return { ...infoOf(info), transcript, segments: JSON.parse(segments) as unknown[] };
-      },
+      read: (id) =>
+        hostPromise(
+          () => host.readTranscript(id),
+          ({ info, transcript, segments }) => ({
+            ...infoOf(info),
+            transcript,
+            segments: JSON.parse(segments) as unknown[],
+          }),
+        ),
       listInfos: (mediaId) =>
-        pages<HostTranscriptInfo, Stored<TranscriptInfo>>(
+        new Pages<HostTranscriptInfo, Stored<TranscriptInfo>>(
+          PAGE,
           (last) => host.listTranscripts(mediaId, last?.id, PAGE),
           infoOf,
         ),
@@ -144,7 +157,7 @@ export function createRepositories(host: HostRepositories): Repositories {
 }
 
 export function createRepositoriesWrite(host: HostRepositoriesWrite): RepositoriesWrite {
-  const saveAll = (captions: readonly NewCaption[]): Stored<CaptionRecord>[] => {
+  const saveAll = async (captions: readonly NewCaption[]): Promise<Stored<CaptionRecord>[]> => {
     const whole = captions.map((caption): CaptionRecord => ({ media_id: null, caption_type: 'caption', ...caption }));
     for (const { frame_id: frame } of whole)
       if (!isFrame(frame))
@@ -163,23 +176,26 @@ export function createRepositoriesWrite(host: HostRepositoriesWrite): Repositori
         captionType,
       }),
     );
-    const ids = hostCall(() => host.saveCaptions(rows));
+    const ids = await hostPromise(() => host.saveCaptions(rows));
     return whole.map((caption, n) => ({ id: ids[n]!, ...caption }));
   };
   return {
     media: {
-      create: (mediaId, mediaType) => hostCall(() => host.createMedia(mediaId, mediaType)),
-      delete: (mediaId) => hostCall(() => host.deleteMedia(mediaId)),
+      create: (mediaId, mediaType) => hostPromise(() => host.createMedia(mediaId, mediaType)),
+      delete: (mediaId) => hostPromise(() => host.deleteMedia(mediaId)),
     },
     videos: {
       save({ media_id: mediaId, path, url, title, description }) {
-        return { media_id: hostCall(() => host.saveVideo(given({ mediaId, path, url, title, description }))) };
+        return hostPromise(
+          () => host.saveVideo(given({ mediaId, path, url, title, description })),
+          (id) => ({ media_id: id }),
+        );
       },
     },
     captions: {
-      save: (caption) => saveAll([caption])[0]!,
+      save: async (caption) => (await saveAll([caption]))[0]!,
       saveAll,
-      delete: (id) => hostCall(() => host.deleteCaption(id)),
+      delete: (id) => hostPromise(() => host.deleteCaption(id)),
     },
     transcripts: {
       save(record) {
@@ -202,25 +218,14 @@ export function createRepositoriesWrite(host: HostRepositoriesWrite): Repositori
           languageConfidence,
           transcriptType,
         };
-        return { id: hostCall(() => host.saveTranscript(row)), ...whole };
+        return hostPromise(
+          () => host.saveTranscript(row),
+          (id) => ({ id, ...whole }),
+        );
       },
-      delete: (id) => hostCall(() => host.deleteTranscript(id)),
+      delete: (id) => hostPromise(() => host.deleteTranscript(id)),
     },
   };
-}
-
-/** Iterates over pages. The next page begins after the last entry of the previous one. */
-function* pages<H, T>(
-  fetch: (last: H | undefined) => readonly H[],
-  each: (entry: H) => T,
-): Generator<T, void, undefined> {
-  for (let last: H | undefined; ;) {
-    const after = last;
-    const page = hostCall(() => fetch(after));
-    for (const entry of page) yield each(entry);
-    last = page.at(-1);
-    if (page.length < PAGE) return;
-  }
 }
 
 /** Whether a frame id is valid. The world has no type for others, and a call with one would trap. */

@@ -1,5 +1,6 @@
-import { hostCall } from '../host-error.ts';
+import { hostPromise } from '../guest/event-loop.ts';
 import type { Storage as HostStorage } from '../../../../wit/generated/world/storage.ts';
+import { Pages } from './pages.ts';
 import { decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 
 const PAGE = 1000;
@@ -12,38 +13,41 @@ export class Storage {
     this.#host = host;
   }
 
-  /** Returns a value from its JSON, or undefined when the key is missing. */
-  get<T = unknown>(key: string): T | undefined {
-    const bytes = this.getBytes(key);
-    return bytes && (JSON.parse(decodeUtf8(bytes)) as T);
+  /** Resolves with a value from its JSON, or with undefined when the key is missing. */
+  get<T = unknown>(key: string): Promise<T | undefined> {
+    return hostPromise(
+      () => this.#host.get(key),
+      (bytes) => (bytes ? (JSON.parse(decodeUtf8(bytes)) as T) : undefined),
+    );
   }
 
   /** Stores a JSON value and replaces an earlier one. Throws `StorageFull` or `ValueTooLarge`. */
-  set(key: string, value: unknown): void {
-    this.setBytes(key, encodeUtf8(JSON.stringify(value) ?? 'null'));
+  set(key: string, value: unknown): Promise<void> {
+    return this.setBytes(key, encodeUtf8(JSON.stringify(value) ?? 'null'));
   }
 
-  getBytes(key: string): Uint8Array | undefined {
-    return hostCall(() => this.#host.get(key)) ?? undefined; // bindings return null for an absent value
+  getBytes(key: string): Promise<Uint8Array | undefined> {
+    return hostPromise(
+      () => this.#host.get(key),
+      (bytes) => bytes ?? undefined, // bindings return null for an absent value
+    );
   }
 
-  setBytes(key: string, value: Uint8Array): void {
-    hostCall(() => this.#host.set(key, value));
+  setBytes(key: string, value: Uint8Array): Promise<void> {
+    return hostPromise(() => this.#host.set(key, value));
   }
 
-  /** Deletes a value. Returns whether it existed. */
-  delete(key: string): boolean {
-    return hostCall(() => this.#host.delete(key));
+  /** Deletes a value. Resolves with whether it existed. */
+  delete(key: string): Promise<boolean> {
+    return hostPromise(() => this.#host.delete(key));
   }
 
-  /** Returns the keys that begin with `prefix`, in the order of their bytes. */
-  *keys(prefix = ''): Generator<string, void, undefined> {
-    for (let after: string | undefined; ;) {
-      const last = after;
-      const keys = hostCall(() => this.#host.list(prefix, last, PAGE));
-      yield* keys;
-      after = keys.at(-1);
-      if (keys.length < PAGE) return;
-    }
+  /** The keys that begin with `prefix`, in the order of their bytes. */
+  keys(prefix = ''): Pages<string> {
+    return new Pages(
+      PAGE,
+      (last) => this.#host.list(prefix, last, PAGE),
+      (key) => key,
+    );
   }
 }

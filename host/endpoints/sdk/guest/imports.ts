@@ -1,3 +1,4 @@
+import * as concurrency from 'aana:host/concurrency@0.1.0';
 import * as deployments from 'aana:host/deployments@0.1.0';
 import * as http from 'aana:host/http@0.1.0';
 import * as invocation from 'aana:host/invocation@0.1.0';
@@ -22,6 +23,7 @@ export const host: Host = {
   log,
   random,
   invocation,
+  concurrency,
   progress,
   output: output as Host['output'],
   media,

@@ -1,12 +1,14 @@
 /** `aana-host/plugin/testing`: runs endpoints in plain Node, with fakes for the host. */
 import { FakeRepositories, fakeRepositories, fakeRepositoriesWrite } from './fake-repositories.ts';
-import { type ErrorRecord, HostError, toErrorRecord } from '../host-error.ts';
+import { HostError, toErrorRecord } from '../host-error.ts';
 import type { Chunks, Deployments } from '../../../../wit/generated/world/deployments.ts';
 import type { Http } from '../../../../wit/generated/world/http.ts';
 import type { Audio, Image, Media, Source, Video } from '../../../../wit/generated/world/media.ts';
 import type { Remote, Task } from '../../../../wit/generated/world/remote.ts';
 import type { Storage } from '../../../../wit/generated/world/storage.ts';
 import type { Host, LogLevel } from '../host.ts';
+import { isPromise, type MaybePromise } from '../maybe-promise.ts';
+import { requireNothingLeft } from '../guest/event-loop.ts';
 import type { Plugin } from '../plugin.ts';
 import { compareUtf8, decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 
@@ -101,19 +103,26 @@ export interface RunResult {
 }
 
 /**
- * Runs one endpoint. Throws the endpoint's error as a `HostError`, which is what the host sees. Throws also when a
- * handle stays open.
+ * Runs one endpoint. Rejects with the endpoint's error as a `HostError`, which is what the host sees. Rejects also when
+ * a handle stays open.
  */
-export function runEndpoint(plugin: Plugin, name: string, input: unknown, fakes: FakeHost = {}): RunResult {
+export async function runEndpoint(
+  plugin: Plugin,
+  name: string,
+  input: unknown,
+  fakes: FakeHost = {},
+): Promise<RunResult> {
   const endpoint = plugin.endpoints.find((one) => one.info.name === name);
   if (!endpoint) throw new Error(`the plugin has no endpoint "${name}"`);
   const run = new FakeRun(fakes, plugin);
   let output: unknown;
   try {
-    output = JSON.parse(endpoint.run(run.host, JSON.stringify(input)));
+    const result = endpoint.run(run.host, JSON.stringify(input));
+    output = JSON.parse(isPromise(result) ? await result : result);
+    requireNothingLeft();
   } catch (thrown) {
     run.assertClosed();
-    const { name: error, kind, message, data } = thrown as ErrorRecord;
+    const { name: error, kind, message, data } = toErrorRecord(thrown);
     throw new HostError(error, kind, message, { data: JSON.parse(data) });
   }
   run.assertClosed();
@@ -244,16 +253,16 @@ class FakeRun {
         'not-found',
         `the plugin has no helper "${name}"; name it in definePlugin`,
       );
-    let outcome: { readonly json: string } | { readonly thrown: unknown };
+    let outcome: MaybePromise<string> | { readonly thrown: unknown };
     try {
-      outcome = { json: helper.run({ ...this.host, remote: undefined }, input) };
+      outcome = helper.run({ ...this.host, remote: undefined }, input);
     } catch (thrown) {
       outcome = { thrown };
     }
     return this.#handle({
       wait: () => {
-        if ('thrown' in outcome) throw outcome.thrown;
-        return outcome.json;
+        if (typeof outcome === 'object' && 'thrown' in outcome) throw outcome.thrown;
+        return outcome as string; // also a promise of it, for which the plugin waits
       },
     });
   }

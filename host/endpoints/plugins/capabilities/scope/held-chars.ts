@@ -33,8 +33,8 @@ export class HeldChars {
     if (this.#chars + chars > this.#limit) {
       throw fail(
         'HeldTooMuch',
-        `the inputs and results of helpers have more than ${this.#limit} characters in all: drop helpers ` +
-          `that have ended`,
+        `the inputs and results of helpers, and the answers of started calls, have more than ${this.#limit} ` +
+          `characters in all: drop helpers that have ended, and take answers`,
         { data: { limit: this.#limit } },
       );
     }

@@ -64,13 +64,15 @@ export class InvocationScope {
   #capabilityScope: CapabilityScope | undefined;
   #media: MediaScopePort | undefined;
   readonly #places: KeptPlaces;
+  readonly #releases: (() => void)[] = [];
   #lastHandle = 0;
-  readonly #held: HeldChars;
   #hostMs = 0;
   #isTouched = false;
   #ended: { readonly reason: unknown } | undefined;
   #lastError: { readonly record: WitError; readonly thrown: AanaError } | undefined;
 
+  /** Counts characters that the host holds for the guest. */
+  readonly held: HeldChars;
   /** The output to the client. */
   readonly output: ClientOutput;
   /** Undefined when nobody asks for the progress. */
@@ -85,7 +87,7 @@ export class InvocationScope {
       expected: expectedDeployments,
       context,
     });
-    this.#held = new HeldChars(heldCharsLimits(granted.limits).invocation, options.held);
+    this.held = new HeldChars(heldCharsLimits(granted.limits).invocation, options.held);
     this.output = new ClientOutput({
       ...{ write, limitBytes: granted.limits.outputBytes },
       onChunk: () => (this.#isTouched = true),
@@ -113,7 +115,8 @@ export class InvocationScope {
     return this.#places.called;
   }
 
-  async answer(call: HostCall): Promise<HostReply> {
+  /** Answers a call. `own` is the signal of a call that can be cancelled alone. */
+  async answer(call: HostCall, own?: AbortSignal): Promise<HostReply> {
     const { telemetry, context } = this.#options;
     const work = telemetry?.call(call.operation, context.traceparent);
     this.#isTouched = true;
@@ -121,9 +124,10 @@ export class InvocationScope {
       const startedAt = performance.now();
       requireArguments(call.operation, call.args, this.#options.granted.limits.outputBytes);
       // Reads the arguments before the first wait.
-      const doing = this.#do(call, work ? work.traceparent : context.traceparent);
+      const signal = own ? AbortSignal.any([this.signal, own]) : this.signal;
+      const doing = this.#do(call, work ? work.traceparent : context.traceparent, signal);
       this.charge(performance.now() - startedAt);
-      const value = await raceAbort(doing, this.#signal);
+      const value = await raceAbort(doing, signal);
       work?.end();
       return { value };
     } catch (thrown) {
@@ -134,6 +138,11 @@ export class InvocationScope {
     }
   }
 
+  /** Calls `release` when the scope is disposed. */
+  onDispose(release: () => void): void {
+    this.#releases.push(release);
+  }
+
   /** Ends the host's work for the guest. Pending and later calls fail with `reason`. */
   abort(reason: unknown): void {
     this.#ended ??= { reason };
@@ -141,7 +150,8 @@ export class InvocationScope {
     this.#abort?.abort(reason);
   }
 
-  get #signal(): AbortSignal {
+  /** Aborted when the invocation ends. */
+  get signal(): AbortSignal {
     if (!this.#abort) {
       this.#abort = new AbortController();
       if (this.#ended) this.#abort.abort(this.#ended.reason);
@@ -174,6 +184,7 @@ export class InvocationScope {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#ended ??= over;
     this.output.close(over.reason);
+    for (const release of this.#releases) release();
     this.#places[Symbol.dispose]();
     if (!this.#abort) return; // the guest never called the host
     this.#abort.abort(over.reason);
@@ -183,15 +194,15 @@ export class InvocationScope {
   }
 
   /** Answers a call. `traceparent` is the position of the call in the trace. */
-  async #do(call: HostCall, traceparent: string | undefined): Promise<unknown> {
-    this.#signal.throwIfAborted();
+  async #do(call: HostCall, traceparent: string | undefined, signal: AbortSignal): Promise<unknown> {
+    signal.throwIfAborted();
     const capability = call.operation.slice(0, call.operation.indexOf('.'));
     if (capability !== 'output' && !this.#options.granted.capabilities.has(capability as Capability)) {
       throw fail('CapabilityDenied', `this plugin does not have the capability ${capability}`, {
         data: { capability },
       });
     }
-    return callHost(this.#forCalls(traceparent), call);
+    return callHost(this.#forCalls(traceparent, signal), call);
   }
 
   #callOptions(context: RequestContext, signal: AbortSignal): DeploymentCallOptions {
@@ -202,24 +213,24 @@ export class InvocationScope {
   }
 
   /** Returns the scope for the capabilities. Calls at the same position in the trace share one object. */
-  #forCalls(traceparent: string | undefined): CapabilityScope {
-    if (this.#capabilityScope && this.#capabilityScope.context.traceparent === traceparent)
-      return this.#capabilityScope;
+  #forCalls(traceparent: string | undefined, signal: AbortSignal): CapabilityScope {
+    const last = this.#capabilityScope;
+    if (last && last.signal === signal && last.context.traceparent === traceparent) return last;
     const { ports, plugin, granted, files, requestUrls, startHelper } = this.#options;
     const { context: given } = this.#options;
     const context = given.traceparent === traceparent ? given : { ...given, traceparent };
     let userPorts: UserPorts | undefined;
     this.#capabilityScope = {
-      ...{ plugin, granted, files, requestUrls, context, signal: this.#signal, http: ports.http },
+      ...{ plugin, granted, files, requestUrls, context, signal, http: ports.http },
       get user() {
         return (userPorts ??= ports.as({ userId: context.userId ?? null, traceparent }));
       },
-      startHelper: startHelper && ((name, input, signal) => this.#track(startHelper(name, input, signal, traceparent))),
+      startHelper: startHelper && ((name, input, ending) => this.#track(startHelper(name, input, ending, traceparent))),
       media: () => this.#openMedia(),
       deployment: (name) => this.#deployment(name),
-      callOptions: () => this.#callOptions(context, this.#signal),
-      streamOptions: (signal) => this.#callOptions(given, signal),
-      held: this.#held,
+      callOptions: () => this.#callOptions(context, signal),
+      streamOptions: (ending) => this.#callOptions(given, ending),
+      held: this.held,
       charge: (ms) => this.charge(ms),
       write: (chunk) => this.output.send(chunk),
       keep: (resource) => this.#keep(resource),

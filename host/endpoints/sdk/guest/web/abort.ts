@@ -1,4 +1,6 @@
 /** `EventTarget`, `Event`, `AbortController` and `AbortSignal`, in components whose code names them. */
+import { setTimer } from '../event-loop.ts';
+
 declare const DOMException: new (message: string, name: string) => Error;
 
 type Listener = ((event: Event) => void) | { handleEvent(event: Event): void };
@@ -86,6 +88,13 @@ export class AbortSignal extends EventTarget {
   static abort(reason?: unknown): AbortSignal {
     const signal = new AbortSignal();
     signal.#abort(reason);
+    return signal;
+  }
+
+  /** Is aborted with a `TimeoutError` after `ms` milliseconds. */
+  static timeout(ms: number): AbortSignal {
+    const signal = new AbortSignal();
+    setTimer(() => signal.#abort(new DOMException('The operation timed out', 'TimeoutError')), ms, false);
     return signal;
   }
 

@@ -1,0 +1,259 @@
+import type { Concurrency } from '../../../../wit/generated/world/concurrency.ts';
+import { after, isPromise, type MaybePromise } from '../maybe-promise.ts';
+import { errorRecordIn, fromHost } from '../host-error.ts';
+import { GuestPromise, lastPending, misuse, takeUnhandledRejection, useJobQueue } from './promise.ts';
+import { running } from './running.ts';
+
+declare const performance: { now(): number };
+declare const queueMicrotask: (job: () => void) => void;
+/** The interpreter's, or Node's in tests. */
+const nextTurn = queueMicrotask;
+
+/** A call of the host whose promise is pending. */
+interface HostOperation {
+  readonly call: () => unknown;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+  readonly promise: GuestPromise;
+}
+
+interface Timer {
+  readonly id: number;
+  dueMs: number;
+  readonly everyMs: number | undefined;
+  readonly call: () => void;
+}
+
+/** Started calls beyond it wait in the guest. */
+const mostStarted = 32;
+const never = 'the run waits for a promise that nothing settles: no call of the host and no timer is left';
+
+const jobs: (() => void)[] = [];
+let nextJob = 0;
+let queued: HostOperation[] = [];
+const started = new Map<number, HostOperation>();
+const operations = new WeakMap<object, HostOperation>();
+let timers: Timer[] = [];
+let lastTimer = 0;
+let concurrency: Concurrency | undefined;
+let isScheduled = false;
+
+/** Sets what makes calls of the host run side by side. Without it each one is made as soon as its turn comes. */
+export function useConcurrency(given: Concurrency): void {
+  concurrency = given;
+}
+
+useJobQueue({ enqueue });
+
+/** Begins a run. What the top level of the plugin has left, such as timers, is no part of it. */
+export function begin(): void {
+  running.isOn = true;
+  timers = [];
+  takeUnhandledRejection();
+}
+
+export function enqueue(job: () => void): void {
+  jobs.push(job);
+  schedule();
+}
+
+/** Outside of a run, jobs and calls of the host are jobs of the interpreter. */
+function schedule(): void {
+  if (running.isOn || isScheduled) return;
+  isScheduled = true;
+  nextTurn(() => {
+    isScheduled = false;
+    runJobs();
+    for (let next = queued.shift(); next; next = queued.shift()) {
+      perform(next);
+      runJobs();
+    }
+  });
+}
+
+/**
+ * Makes a call of the host and returns its promise. Calls that wait at the same time run side by side. `then` turns the
+ * result into the value. Errors of the host become a `HostError`.
+ */
+export function hostPromise<T, R = T>(call: () => T, then?: (value: T) => R): Promise<R> {
+  const { promise, resolve, reject } = GuestPromise.pending(new Error());
+  const whole = (): unknown => {
+    const result: MaybePromise<T> = call();
+    // In tests a call can be a promise.
+    const given = isPromise(result) ? result.catch(rethrow) : result;
+    return then ? after<T, R>(given, then) : given;
+  };
+  const operation: HostOperation = { call: whole, resolve, reject, promise };
+  operations.set(promise, operation);
+  queued.push(operation);
+  schedule();
+  return promise as unknown as Promise<R>;
+}
+
+/** Does the same for a call that needs what `prepare` makes now. Rejects when `prepare` throws. */
+export function preparedPromise<A, T, R = T>(
+  prepare: () => A,
+  call: (prepared: A) => T,
+  then?: (value: T) => R,
+): Promise<R> {
+  let prepared: { readonly value: A } | { readonly error: unknown };
+  try {
+    prepared = { value: prepare() };
+  } catch (error) {
+    prepared = { error };
+  }
+  return hostPromise(() => {
+    if ('error' in prepared) throw prepared.error;
+    return call(prepared.value);
+  }, then);
+}
+
+/** Waits for a call of the host in the middle of a function. Other calls of the run go on meanwhile. */
+export function waitFor<T>(promise: Promise<T>): T {
+  const operation = operations.get(promise);
+  if (!operation)
+    throw new TypeError('ctx.wait takes the promise that a call of the host returned; use "await" for other promises');
+  const at = queued.indexOf(operation);
+  if (at >= 0) queued.splice(at, 1);
+  const number = [...started].find(([, one]) => one === operation)?.[0];
+  if (at >= 0 || number !== undefined) perform(operation, number);
+  if (GuestPromise.isPending(operation.promise))
+    throw new TypeError('ctx.wait cannot wait here: what stands for the host in a test must answer at once');
+  return GuestPromise.outcomeOf(operation.promise) as T;
+}
+
+export function setTimer(call: () => void, ms: number, isRepeated: boolean): number {
+  const id = ++lastTimer;
+  const delayMs = Math.max(isRepeated ? 1 : 0, Number.isFinite(ms) ? Math.min(ms, 2 ** 31 - 1) : 0);
+  add({ id, dueMs: performance.now() + delayMs, everyMs: isRepeated ? delayMs : undefined, call });
+  return id;
+}
+
+export function clearTimer(id: unknown): void {
+  timers = timers.filter((timer) => timer.id !== id);
+}
+
+/**
+ * Runs jobs, calls of the host and timers until the promise is settled. Returns its value, or throws its reason. Throws
+ * when nothing can settle it.
+ */
+export function settle<T>(promise: PromiseLike<T>): T {
+  let outcome: { readonly value: T } | { readonly reason: unknown } | undefined;
+  promise.then(
+    (value) => void (outcome = { value }),
+    (reason: unknown) => void (outcome = { reason }),
+  );
+  for (;;) {
+    runJobs();
+    if (outcome) break;
+    if (!goOn()) throw misuse(never, lastPending());
+  }
+  if ('reason' in outcome) throw outcome.reason;
+  return outcome.value;
+}
+
+/** Throws when the run that ends has left something undone: its author has forgotten an `await`. */
+export function requireNothingLeft(): void {
+  const forgotten = queued[0] ?? [...started.values()].find((operation) => !GuestPromise.isObserved(operation.promise));
+  queued = [];
+  if (forgotten)
+    throw misuse(
+      'the run ended before a call of the host that it made: "await" is missing',
+      GuestPromise.madeBy(forgotten.promise),
+    );
+  const rejection = takeUnhandledRejection();
+  if (rejection) throw rejection.reason;
+}
+
+const rethrow = (thrown: unknown): never => {
+  throw fromHost(thrown);
+};
+
+function runJobs(): void {
+  while (nextJob < jobs.length) {
+    const job = jobs[nextJob++]!;
+    if (nextJob > 1_000) {
+      jobs.splice(0, nextJob);
+      nextJob = 0;
+    }
+    job();
+  }
+  jobs.length = 0;
+  nextJob = 0;
+}
+
+/** Waits until there is a job again. Returns false when nothing can make one. */
+function goOn(): boolean {
+  const [timer] = timers;
+  if (queued.length === 0 && started.size === 0 && !timer) return false;
+  if (!concurrency || (queued.length === 1 && started.size === 0 && !timer)) {
+    const next = queued.shift();
+    if (next) perform(next);
+    return next !== undefined;
+  }
+  while (queued.length > 0 && started.size < mostStarted) start(queued.shift()!, concurrency);
+  const ms = timer && Math.max(0, Math.ceil(timer.dueMs - performance.now()));
+  if (started.size > 0 || ms !== undefined) takeFinished(concurrency, jobs.length > 0 ? 0 : ms);
+  runTimers();
+  return true;
+}
+
+function start(operation: HostOperation, { startNext }: Concurrency): void {
+  startNext();
+  try {
+    operation.resolve(operation.call()); // a function that cannot fail has no promise
+  } catch (thrown) {
+    const record = errorRecordIn(thrown);
+    if (record?.name === 'CallStarted') started.set(Number(record.data), operation);
+    else operation.reject(fromHost(thrown));
+  }
+}
+
+function takeFinished({ wait }: Concurrency, ms: number | undefined): void {
+  let finished: ArrayLike<number>;
+  try {
+    finished = wait(Uint32Array.from(started.keys()), ms);
+  } catch (thrown) {
+    // The run was cancelled, or its time is over.
+    const reason = fromHost(thrown);
+    const all = [...started.values(), ...queued];
+    started.clear();
+    queued = [];
+    if (all.length === 0) throw reason;
+    for (const operation of all) operation.reject(reason);
+    return;
+  }
+  for (const number of Array.from(finished)) {
+    const operation = started.get(number);
+    if (operation) perform(operation, number);
+  }
+}
+
+/** Makes a call now, or takes the outcome of the one that was started with this number. */
+function perform(operation: HostOperation, number?: number): void {
+  if (number !== undefined) {
+    started.delete(number);
+    concurrency!.takeNext(number);
+  }
+  try {
+    operation.resolve(operation.call());
+  } catch (thrown) {
+    operation.reject(fromHost(thrown));
+  }
+}
+
+function runTimers(): void {
+  const nowMs = performance.now();
+  for (let [next] = timers; next && next.dueMs <= nowMs; [next] = timers) {
+    timers.shift();
+    if (next.everyMs !== undefined) add({ ...next, dueMs: nowMs + next.everyMs });
+    next.call();
+    runJobs();
+  }
+}
+
+/** Adds a timer behind those that are due at the same time. */
+function add(timer: Timer): void {
+  const at = timers.findIndex(({ dueMs }) => dueMs > timer.dueMs);
+  timers.splice(at < 0 ? timers.length : at, 0, timer);
+}
