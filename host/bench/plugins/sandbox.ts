@@ -17,6 +17,7 @@ import {
   type RunLimits,
   SandboxProcess,
 } from '../../endpoints/plugins/sandbox/index.ts';
+import { warm } from '../../endpoints/plugins/set/component.ts';
 import { buildSandbox } from '../../setup/native-build/index.ts';
 import { machineLoad, median, reportHead, round } from '../report.ts';
 
@@ -61,13 +62,13 @@ const compiled = await compileComponent(
 
 const offered = offeredTypes();
 
-const startProcess = (slots: number, warmSlots: number): Promise<SandboxProcess> =>
+const startProcess = (slots: number): Promise<SandboxProcess> =>
   SandboxProcess.start({
     command: { file: sandbox.program, args: [] },
     ...{ plugin: 'bench', code: compiled.code, isFast: compiled.isFast },
     ...{ endpoint: 'aana:host/endpoint@0.1.0', output: 'aana:host/output#write', types: offered },
     limits: {
-      ...{ threads: 1, slots, warmSlots, warmBytes: 4 * 1024 * 1024, memoryBytes: 128 * 1024 * 1024 },
+      ...{ threads: 1, slots, ...warm, memoryBytes: 128 * 1024 * 1024 },
       ...{ totalBytes: 64 * 1024 * 1024 * 1024, startMs: 60_000 },
     },
   });
@@ -141,7 +142,7 @@ async function measure(sandboxProcess: SandboxProcess, name: string, times: numb
 
 /** Kilobytes of each of many runs that wait for the host at the same time. */
 async function waitingKb(): Promise<number> {
-  await using sandboxProcess = await startProcess(waiting, 0);
+  await using sandboxProcess = await startProcess(waiting);
   const before = (await memoryKb(sandboxProcess.pid!))['Pss'] ?? Number.NaN;
   const held: (() => void)[] = [];
   const all = deferred();
@@ -160,7 +161,7 @@ async function waitingKb(): Promise<number> {
 }
 
 const startedAt = performance.now();
-await using sandboxProcess = await startProcess(64, 32);
+await using sandboxProcess = await startProcess(64);
 const startMs = performance.now() - startedAt;
 const idle = await memoryKb(sandboxProcess.pid!);
 const samples: Record<'noop' | 'one' | 'many' | 'stream', Cost[]> = { noop: [], one: [], many: [], stream: [] };

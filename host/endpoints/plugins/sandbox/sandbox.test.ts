@@ -269,6 +269,15 @@ Sandbox('a thousand runs wait in one thread', async () => {
   assert.equal(outcomes.map((outcome) => (answerOf(outcome) as { ok: string }).ok).join(''), '0123456789'.repeat(100));
 });
 
+Sandbox('runs that arrive together and wait for nothing need few places', async () => {
+  await using process = await serveWat({ go: '(i32.const 7)' }, { slots: 8, warmSlots: 8 });
+  const outcomes = await Promise.all(Array.from({ length: 200 }, () => go(process, '{}')));
+  assert.equal(
+    outcomes.filter(({ state }) => state !== 'returned'),
+    [],
+  );
+});
+
 Sandbox(
   'a process without runs gives the memory of guests back, and the next guests find theirs as it was',
   async () => {

@@ -36,11 +36,20 @@ std::string_view Cut(std::string_view text, size_t most) {
 
 Invocation::Invocation(Plugin& plugin, Channel& channel, const Settings& settings, uint32_t id,
                        std::string_view payload)
-    : channel_(channel), id_(id) {
+    : plugin_(plugin), channel_(channel), settings_(settings), id_(id) {
   try {
-    Begin(plugin, settings, payload);
-  } catch (const Ended& ended) {
-    Fail(ended.code, ended.what());
+    CborReader in(payload);
+    if (in.Array() != 3) throw Malformed("a run has another form");
+    which_ = static_cast<size_t>(in.Integer(0, UINT16_MAX));
+    if (in.Array() != 6) throw Malformed("limits have another form");
+    const auto number = [&] { return static_cast<uint64_t>(in.Integer(0, INT64_MAX / 1'000'000)); };
+    limits_.cpu_ms = number();
+    limits_.stretch_ms = number();
+    limits_.calls = number();
+    limits_.handles = number();
+    limits_.credits = static_cast<int64_t>(number());
+    limits_.output = number();
+    input_ = in.rest();
   } catch (const std::exception& error) {
     Fail("input", error.what());
   }
@@ -55,37 +64,40 @@ Invocation::~Invocation() {
   if (pool_) Plugin::Give(*pool_);
 }
 
-void Invocation::Begin(Plugin& plugin, const Settings& settings, std::string_view payload) {
-  CborReader in(payload);
-  if (in.Array() != 3) throw Malformed("a run has another form");
-  const auto which = static_cast<size_t>(in.Integer(0, UINT16_MAX));
-  if (in.Array() != 6) throw Malformed("limits have another form");
-  const auto number = [&] { return static_cast<uint64_t>(in.Integer(0, INT64_MAX / 1'000'000)); };
-  limits_.cpu_ms = number();
-  limits_.stretch_ms = number();
-  limits_.calls = number();
-  limits_.handles = number();
-  limits_.credits = static_cast<int64_t>(number());
-  limits_.output = number();
-
-  pool_ = plugin.Take();
+void Invocation::Begin() {
+  pool_ = plugin_.Take();
   if (!pool_) throw Ended("busy", "all places are taken");
-  if (which >= pool_->exports.size()) throw Malformed("the component has no such export");
-  function_ = &pool_->exports[which];
+  if (which_ >= pool_->exports.size()) throw Malformed("the component has no such export");
+  function_ = &pool_->exports[which_];
   store_.reset(wasmtime_store_new(pool_->engine.get(), this, nullptr));
-  wasmtime_store_limiter(store_.get(), static_cast<int64_t>(settings.memory_bytes), kTableElements, kCoreInstances,
+  wasmtime_store_limiter(store_.get(), static_cast<int64_t>(settings_.memory_bytes), kTableElements, kCoreInstances,
                          kTables, kMemories);
   wasmtime_store_epoch_deadline_callback(store_.get(), OnTick, this, nullptr);
 
   const auto& params = function_->type.params;
   arguments_ = std::make_unique<Values>(params.size());
   result_ = std::make_unique<Values>(function_->type.result ? 1 : 0);
+  CborReader in(input_);
   if (in.Array() != params.size()) throw Malformed("the function takes another number of arguments");
   ReadCounts counts;
   for (size_t i = 0; i < params.size(); i++) ReadValue(in, arguments_->data()[i], params[i], context(), counts);
   in.End();
+  input_ = {};
   future_.reset(wasmtime_component_linker_instantiate_async(pool_->linker.get(), context(), pool_->component.get(),
                                                             &instance_, &error_));
+}
+
+bool Invocation::HasBegun() {
+  if (pool_) return true;
+  try {
+    Begin();
+    return true;
+  } catch (const Ended& ended) {
+    Fail(ended.code, ended.what());
+  } catch (const std::exception& error) {
+    Fail("input", error.what());
+  }
+  return false;
 }
 
 wasmtime_error_t* Invocation::OnTick(wasmtime_context_t*, void* data, uint64_t* delta, uint8_t* kind) {
@@ -108,7 +120,7 @@ wasmtime_error_t* Invocation::OnTick(wasmtime_context_t*, void* data, uint64_t* 
 }
 
 void Invocation::Step() {
-  if (state_ == State::kEnded) return;
+  if (state_ == State::kEnded || !HasBegun()) return;
   step_began_ns_ = ThreadCpuNs();
   // A slice begins here, however long the guest has waited.
   wasmtime_context_set_epoch_deadline(context(), 1);

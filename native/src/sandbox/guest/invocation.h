@@ -58,8 +58,7 @@ class Invocation {
  public:
   enum class State : uint8_t { kWaiting, kRunnable, kEnded };
 
-  // Reads the payload of `kRun`. Takes a place of `plugin` until it is destroyed. When it cannot begin, it has sent
-  // why, and its state is `kEnded`.
+  // Reads the payload of `kRun`. When it cannot, it has sent why, and its state is `kEnded`.
   Invocation(Plugin& plugin, Channel& channel, const Settings& settings, uint32_t id, std::string_view payload);
   ~Invocation();
   Invocation(const Invocation&) = delete;
@@ -68,7 +67,8 @@ class Invocation {
   State state() const { return state_; }
   // Whether the host has said that it must end soon.
   bool is_ending() const { return is_ending_; }
-  // Runs the guest until it waits, its slice is over, or it has ended. Sends how it ended.
+  // Runs the guest until it waits, its slice is over, or it has ended. Sends how it ended. The first step takes a place
+  // of the plugin until the invocation is destroyed: runs that arrive together and wait for nothing use one place.
   void Step();
   // Frames of the host. They make it runnable when it waits for them. Throw `Malformed` for a frame that is cut.
   void Answer(std::string_view payload);
@@ -92,8 +92,14 @@ class Invocation {
     const char* code;
   };
 
+  Plugin& plugin_;
   Channel& channel_;
+  const Settings& settings_;
   const uint32_t id_;
+  // The number of the export.
+  size_t which_ = 0;
+  // The arguments as CBOR, until the first step.
+  std::string input_;
   RunLimits limits_{};
   State state_ = State::kRunnable;
   Pool* pool_ = nullptr;
@@ -131,7 +137,9 @@ class Invocation {
   std::string broken_;
 
   wasmtime_context_t* context() const { return wasmtime_store_context(store_.get()); }
-  void Begin(Plugin& plugin, const Settings& settings, std::string_view payload);
+  void Begin();
+  // Begins at the first step. Returns false when it has ended instead, and has sent why.
+  bool HasBegun();
   void StartCall();
   // Counts a text of output. Returns false when it is over the limit.
   bool TakeOutput(const wasmtime_component_val_t& text);

@@ -62,6 +62,8 @@ class CborReader {
   bool Bool();
   // Reads null if it is next.
   bool Null();
+  // What is not read yet.
+  std::string_view rest() const { return in_; }
   // Throws when something is left.
   void End() const;
 
