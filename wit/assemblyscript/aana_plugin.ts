@@ -97,6 +97,24 @@ export function forward(stream: Handle): bool {
   return output_forward(stream) != 0;
 }
 
+// --- Uploaded files ---
+
+/** Returns the file's `{"name","media_type","size"}` for a field of the request's form; the size is in bytes. */
+export function uploadInfo(field: string): string | null {
+  return textOrNull(upload_info(put(field)));
+}
+
+/** Returns the bytes from `offset` on: `length` of them, and at most 262,144. Only the end of the file gives fewer. */
+export function readUpload(field: string, offset: u64, length: u32): Uint8Array | null {
+  const block = upload_read(put(field), offset, length);
+  return block == 0 ? null : takeBytes(block);
+}
+
+/** Returns the same bytes as text, `{"text","length"}`: the next piece begins `length` bytes after `offset`. */
+export function readUploadText(field: string, offset: u64, length: u32): string | null {
+  return textOrNull(upload_read_text(put(field), offset, length));
+}
+
 // --- Media (capability "media") ---
 
 /** Fetches and probes a video or an audio: `{"url":"…"}`, `{"path":"…"}` or `{"content":"…"}`. */
@@ -321,6 +339,12 @@ declare function release(handle: u64): void;
 declare function output_write(json: u64): u64;
 @external('extism:host/user', 'output_forward')
 declare function output_forward(stream: u64): u64;
+@external('extism:host/user', 'upload_info')
+declare function upload_info(field: u64): u64;
+@external('extism:host/user', 'upload_read')
+declare function upload_read(field: u64, offset: u64, length: u64): u64;
+@external('extism:host/user', 'upload_read_text')
+declare function upload_read_text(field: u64, offset: u64, length: u64): u64;
 @external('extism:host/user', 'media_open')
 declare function media_open(source: u64): u64;
 @external('extism:host/user', 'media_open_image')

@@ -131,6 +131,31 @@ AANA_IMPORT("progress", "report") void aana_report_progress(double fraction, con
 AANA_IMPORT("progress", "report-step")
 void aana_report_step(double fraction, double until, const char* text, uint32_t text_length);
 
+/* A file of the request. Its name and its media type are what the client says. */
+typedef struct {
+  aana_optional_string name, media_type;
+  double size;
+} aana_file_info;
+/* A piece of a file as text, and the number of bytes that it was. */
+typedef struct {
+  aana_string text;
+  uint32_t length;
+} aana_text_piece;
+typedef AANA_RESULT(aana_file_info) aana_file_info_result;
+typedef AANA_RESULT(aana_text_piece) aana_text_piece_result;
+_Static_assert(sizeof(aana_file_info_result) == 40 && sizeof(aana_text_piece_result) == 32,
+               "laid out as the canonical ABI says");
+/* The file in a field of the form. */
+AANA_IMPORT("uploads", "info")
+void aana_upload_info(const char* field, uint32_t field_length, aana_file_info_result* result);
+/* The bytes from `offset` on in base64: `length` of them, and at most 262,144. Only the end of the file gives fewer. */
+AANA_IMPORT("uploads", "read")
+void aana_upload_read(const char* field, uint32_t field_length, double offset, uint32_t length,
+                      aana_string_result* result);
+AANA_IMPORT("uploads", "read-text")
+void aana_upload_read_text(const char* field, uint32_t field_length, double offset, uint32_t length,
+                           aana_text_piece_result* result);
+
 typedef enum { AANA_MIX, AANA_SEPARATE } aana_channels;
 typedef struct {
   bool has_duration;

@@ -102,6 +102,37 @@ pub fn report_step(fraction: f64, until: f64, text: &str) {
     unsafe { raw::report_step(fraction, until, text.as_ptr(), text.len()) }
 }
 
+/// A file of the request. Its name and its media type are what the client says.
+#[derive(Debug)]
+pub struct FileInfo {
+    pub name: Option<String>,
+    pub media_type: Option<String>,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// Returns the facts about the file in a field of the request's form.
+pub fn upload_info(field: &str) -> Result<FileInfo, Error> {
+    unsafe {
+        let (name, media_type, size) = returned::<Outcome<RawFileInfo>>(|at| raw::upload_info(field.as_ptr(), field.len(), at)).take()?.parts();
+        Ok(FileInfo { name, media_type, size })
+    }
+}
+
+/// Returns the bytes from `offset` on in base64: `length` of them, and at most 262,144. Only the end of the file gives fewer.
+pub fn upload_read(field: &str, offset: u64, length: u32) -> Result<String, Error> {
+    unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::upload_read(field.as_ptr(), field.len(), offset as f64, length, at)).take()?.string()) }
+}
+
+/// Returns the same bytes as text, without a character that the end of the piece cuts, and the number of bytes that it was.
+pub fn upload_read_text(field: &str, offset: u64, length: u32) -> Result<(String, u32), Error> {
+    unsafe {
+        let RawTextPiece { text, length } =
+            returned::<Outcome<RawTextPiece>>(|at| raw::upload_read_text(field.as_ptr(), field.len(), offset as f64, length, at)).take()?;
+        Ok((text.string(), length))
+    }
+}
+
 /// The source of a video or an image: exactly one of `path`, `url` and `content`.
 #[derive(Default)]
 pub struct Source<'a> {
@@ -1811,6 +1842,27 @@ impl RawPiece {
 
 #[derive(Clone, Copy)]
 #[repr(C)]
+struct RawFileInfo {
+    name: Maybe<Slice>,
+    media_type: Maybe<Slice>,
+    size: f64,
+}
+
+impl RawFileInfo {
+    unsafe fn parts(self) -> (Option<String>, Option<String>, u64) {
+        (maybe_text(self.name), maybe_text(self.media_type), self.size as u64)
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawTextPiece {
+    text: Slice,
+    length: u32,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
 struct RawVideoRecord {
     media_id: Slice,
     texts: [Maybe<Slice>; 4],
@@ -1930,7 +1982,7 @@ unsafe fn returned<T>(call: impl FnOnce(*mut T)) -> T {
 mod raw {
     use super::{RawCompletion, RawCompletionRequest, RawDetailedTranscription, RawTranscribeRequest};
     use super::{Maybe, Outcome, RawAsrRequest, RawCaptionRecord, RawChatRequest, RawImageInfo, RawMessage, RawNewCaption, RawResponse};
-    use super::{RawTranscriptRecord, RawTranscription, RawVideoInfo, RawVideoRecord, Slice, TokenCount};
+    use super::{RawTranscriptRecord, RawTranscription, RawFileInfo, RawTextPiece, RawVideoInfo, RawVideoRecord, Slice, TokenCount};
 
     /// The function that opens media. Each of the four options is whether it is present and its text.
     pub(super) type Open = unsafe extern "C" fn(u32, *const u8, usize, u32, *const u8, usize, u32, *const u8, usize, u32, *const u8, usize, *mut Outcome<u32>);
@@ -1951,6 +2003,12 @@ mod raw {
         #[link_name = "user"] pub(super) fn user(at: *mut Maybe<Slice>);
         pub(super) fn priority() -> i32;
         #[link_name = "traceparent"] pub(super) fn traceparent(at: *mut Maybe<Slice>);
+    }
+    #[link(wasm_import_module = "aana:host/uploads@0.1.0")]
+    extern "C" {
+        #[link_name = "info"] pub(super) fn upload_info(field: *const u8, field_length: usize, at: *mut Outcome<RawFileInfo>);
+        #[link_name = "read"] pub(super) fn upload_read(field: *const u8, field_length: usize, offset: f64, length: u32, at: *mut Outcome<Slice>);
+        #[link_name = "read-text"] pub(super) fn upload_read_text(field: *const u8, field_length: usize, offset: f64, length: u32, at: *mut Outcome<RawTextPiece>);
     }
     #[link(wasm_import_module = "aana:host/media@0.1.0")]
     extern "C" {

@@ -12,6 +12,14 @@ export const FILE_REFERENCE = 'x-aana-file';
  * `"x-aana-exactly-one": ["path", "url"]`.
  */
 export const EXACTLY_ONE = 'x-aana-exactly-one';
+
+const fileName = (description: string) =>
+  z.string().check(z.maxLength(MAX_NAME), z.meta({ description, [FILE_REFERENCE]: true }));
+
+/** A file that is uploaded with the request: the field name of its part. A plugin reads it with `ctx.file`. */
+export const FileInput = fileName('Field name of the uploaded file part.');
+export type FileInput = z.infer<typeof FileInput>;
+
 const SOURCES = ['path', 'url', 'content'] as const;
 
 const mediaId = z
@@ -52,17 +60,7 @@ const mediaInput = (noun: string) =>
             ),
         ),
       ),
-      content: z.optional(
-        z.nullable(
-          z.string().check(
-            z.maxLength(MAX_NAME),
-            z.meta({
-              description: `Field name of the uploaded file part that holds the ${noun}.`,
-              [FILE_REFERENCE]: true,
-            }),
-          ),
-        ),
-      ),
+      content: z.optional(z.nullable(fileName(`Field name of the uploaded file part that holds the ${noun}.`))),
       media_id: z.optional(z.nullable(mediaId)),
     })
     .check(

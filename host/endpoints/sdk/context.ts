@@ -11,6 +11,7 @@ import {
   VadDeployment,
 } from './capabilities/deployments.ts';
 import { type HandleScope, Image, type Stream, Video } from './capabilities/handles.ts';
+import { UploadedFile } from './capabilities/uploads.ts';
 import { hostCall, HostError } from './host-error.ts';
 import type { Image as HostImage, Source } from '../../../wit/generated/world/media.ts';
 import type { Host, LogLevel } from './host.ts';
@@ -105,6 +106,13 @@ export class Context {
    */
   wait<T>(call: Promise<T>): T {
     return waitFor(call);
+  }
+
+  /**
+   * Returns the uploaded file of a field, which the input names ({@link FileInput}). Throws `UploadedFileNotFound`.
+   */
+  file(field: string): UploadedFile {
+    return new UploadedFile(this.host.uploads, field);
   }
 
   /** Random bytes from the host. */

@@ -11,6 +11,7 @@ import type { Remote } from '../../../wit/generated/world/remote.ts';
 import type { RepositoriesWrite } from '../../../wit/generated/world/repositories-write.ts';
 import type { Repositories } from '../../../wit/generated/world/repositories.ts';
 import type { Storage } from '../../../wit/generated/world/storage.ts';
+import type { Uploads } from '../../../wit/generated/world/uploads.ts';
 
 /**
  * The host as the sandbox sees it: the interfaces of the world and the clock. `guest/imports.ts` takes it from the
@@ -24,6 +25,7 @@ export interface Host {
   readonly concurrency?: Concurrency | undefined;
   readonly progress: Progress;
   readonly output: Output;
+  readonly uploads: Uploads;
   readonly media: Media;
   readonly deployments: Deployments;
   /** Undefined when the plugin does not ask for it; so are the capabilities below. */

@@ -46,3 +46,4 @@ export type {
   VideoRecord,
 } from './capabilities/repositories.ts';
 export { Storage } from './capabilities/storage.ts';
+export { UploadedFile } from './capabilities/uploads.ts';

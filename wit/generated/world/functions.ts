@@ -37,6 +37,11 @@ export const worldFunctions = {
     { name: 'report' },
     { name: 'report-step' },
   ],
+  'uploads': [
+    { name: 'info', call: 'uploads.info' },
+    { name: 'read', call: 'uploads.read' },
+    { name: 'read-text', call: 'uploads.read-text' },
+  ],
   'media': [
     { name: '[method]audio.duration', fact: 'duration' },
     { name: '[static]video.open', call: 'media.open' },

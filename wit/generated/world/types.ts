@@ -31,3 +31,9 @@ export interface TokenScore {
   /** The bytes of the token in UTF-8. */
   readonly bytes: Uint8Array;
 }
+
+/**
+ * Bytes in base64 (RFC 4648, with padding). Each value of a list takes time and memory of its own to pass, and texts
+ * do not: as a `list<u8>`, many bytes take several times as long and a hundred times as much memory.
+ */
+export type Base64 = string;

@@ -9,8 +9,10 @@ import { remoteCalls } from './remote.ts';
 import { repositoriesCalls, repositoriesWriteCalls } from './repositories.ts';
 import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 import { storageCalls } from './storage.ts';
+import { uploadsCalls } from './uploads.ts';
 
 const calls: CallsOf<HostCall['operation']> = {
+  ...uploadsCalls,
   ...mediaCalls,
   ...deploymentsCalls,
   ...asrCalls,

@@ -9,6 +9,7 @@ import { Storage } from '../../../data/storage/index.ts';
 import { buildPlugin } from '../build/build-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
+import { runPlugin } from '../fixtures/run-plugin.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
 
 const source = `
@@ -126,6 +127,57 @@ Sdk('deployments move the progress of the run inside of its steps, and only for 
   ];
   assert.equal(reports, [...called, ...steps]);
   assert.equal(await run(plugin, 'steps', 1), [false, false]);
+});
+
+Sdk('uploaded files are read in the sandbox, also by helpers, and only those of the request', async (context) => {
+  const plugin = await load(
+    context,
+    { capabilities: ['remote'] },
+    `
+import { defineEndpoint, defineHelper, definePlugin, FileInput, z } from 'aana-host/plugin';
+const nameOf = async (call) => { try { await call(); } catch ({ name, kind }) { return name + ' ' + kind; } };
+const count = defineHelper({ name: 'count', input: z.string(), output: z.int(), run: async (field, ctx) => (await ctx.file(field).text()).length });
+export const endpoint = definePlugin([defineEndpoint({
+  name: 'all', path: '/all', summary: 'All', input: z.strictObject({ file: FileInput }), output: z.any(), uses: ['remote'],
+  async run({ file: field }, ctx) {
+    const file = ctx.file(field);
+    const bytes = await file.bytes();
+    let sum = 0;
+    for (let n = 0; n < bytes.length; n++) sum += bytes[n];
+    return {
+      facts: [file.name ?? null, file.type ?? null, file.size], sum, text: await file.text() === 'a' + '€'.repeat(100_000),
+      pieces: [...file.pieces()].map((piece) => piece.length), texts: [...file.textPieces()].map((piece) => piece.length),
+      parts: (await Promise.all([file.bytes(1, 4), file.bytes(file.size - 2), file.bytes(file.size), file.bytes(1e15)])).map((part) => [...part]),
+      refused: await Promise.all([() => file.bytes(-1), () => file.bytes(0.5, 2), () => ctx.file('other'), () => ctx.file('../0')].map(nameOf)),
+      helper: await ctx.runRemote(count, field),
+    };
+  },
+})], { helpers: [count] });`,
+  );
+  const content = Buffer.from(`a${'€'.repeat(100_000)}`);
+  const path = join(context.dir, 'upload');
+  await writeFile(path, content);
+  const files = new Map([['table', { path, bytes: content.length, filename: 'a.csv' }]]);
+  assert.equal(await runPlugin(plugin, 'all', { file: 'table' }, { files }), {
+    facts: ['a.csv', null, 300_001],
+    sum: content.reduce((sum, byte) => sum + byte, 0),
+    text: true,
+    pieces: [262_144, 37_857],
+    texts: [87_382, 12_619],
+    parts: [[0xe2, 0x82, 0xac], [0x82, 0xac], [], []],
+    refused: [
+      ...['InvalidArguments invalid-input', 'InvalidArguments invalid-input'],
+      ...['UploadedFileNotFound invalid-input', 'UploadedFileNotFound invalid-input'],
+    ],
+    helper: 100_001,
+  });
+  await writeFile(path, Buffer.concat([Buffer.from([0xff, 0x61]), Buffer.alloc(262_144, 0x80), Buffer.from([0xe2])]));
+  const broken = new Map([['table', { path, bytes: 262_147 }]]);
+  const { texts, helper } = (await runPlugin(plugin, 'all', { file: 'table' }, { files: broken })) as Record<
+    string,
+    unknown
+  >;
+  assert.equal([texts, helper], [[262_144, 3], 262_147]);
 });
 
 Sdk('all of them work in the sandbox, and every run starts from what initialize made', async (context) => {

@@ -73,6 +73,18 @@ else {
     await rm(dir, { recursive: true, force: true });
   });
 
+  Capabilities('the files of a request are read in pieces', async ({ run }) => {
+    const path = join(dir, 'upload');
+    await writeFile(path, '\ufeffé€x');
+    const file = { path, bytes: 9, filename: 't.csv', mimeType: 'text/csv' };
+    assert.equal(await run('upload', {}, { files: new Map([['file', file]]) }), {
+      info: { name: 't.csv', media_type: 'text/csv', size: 9 },
+      read: [0xc3, 0xa9],
+      text: { text: 'é', length: 5 },
+      missing: 'UploadedFileNotFound',
+    });
+  });
+
   Capabilities('values are kept by key, in bytes', async ({ run, ports }) => {
     assert.equal(await run('store'), ['none', '', ['b', 'c'], 'välue 1', true, false]);
     assert.equal([...ports.values.keys()], ['capable a', 'capable c']);

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { defineEndpoint, defineHelper, definePlugin, HostError, z } from '../node.ts';
+import { defineEndpoint, defineHelper, definePlugin, FileInput, HostError, z } from '../node.ts';
 import { type FakeHost, FakeRepositories, type FakeStorage, runEndpoint } from '../testing/testing.ts';
 import { decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 
@@ -254,6 +254,47 @@ Capabilities('a helper fails as it throws, and checks what it is given', async (
   assert.equal(
     [(await failure(runEndpoint(helping, 'fail', {}))).name, (await failure(runEndpoint(helping, 'wrong', {}))).name],
     ['NoWay', 'ValidationError'],
+  );
+});
+
+Capabilities('an uploaded file is read whole, in parts and in pieces that end between characters', async () => {
+  const reading = definePlugin([
+    defineEndpoint({
+      ...{ ...anything, name: 'read', input: z.strictObject({ file: FileInput }) },
+      async run({ file }, ctx) {
+        const { name, type, size, ...given } = ctx.file(file);
+        const opened = ctx.file(file);
+        const pieces = [...opened.textPieces()];
+        const ranges = [[], [1], [0, 3], [size - 1], [2, 99_999_999], [5, 2]];
+        const bytes = await Promise.all(ranges.map(async (range) => (await opened.bytes(...range)).length));
+        return {
+          ...{ name, type, size, given, bytes },
+          text: (await opened.text()) === pieces.join(''),
+          end: pieces.map((piece) => piece.slice(-2)),
+          pieces: [...opened.pieces()].map((piece) => piece.length),
+          first: [...(await opened.bytes(0, 4))],
+        };
+      },
+    }),
+  ]);
+  const content = `\ufeffa${'€'.repeat(100_000)}`;
+  const files = { table: { content, name: 't.csv', type: 'text/csv' }, none: { content: new Uint8Array() } };
+  const size = 3 + 1 + 300_000;
+  const table = await runEndpoint(reading, 'read', { file: 'table' }, { files });
+  assert.equal(table.output, {
+    ...{ name: 't.csv', type: 'text/csv', size, given: {}, text: true, end: ['€€', '€€'] },
+    bytes: [size, size - 1, 3, 1, size - 2, 0],
+    pieces: [262_144, size - 262_144],
+    first: [0xef, 0xbb, 0xbf, 0x61],
+  });
+  const none = await runEndpoint(reading, 'read', { file: 'none' }, { files });
+  assert.equal(none.output, {
+    ...{ size: 0, given: {}, bytes: [0, 0, 0, 0, 0, 0], text: true, end: [], pieces: [], first: [] },
+  });
+  const missing = await failure(runEndpoint(reading, 'read', { file: 'other' }, { files }));
+  assert.equal(
+    [missing.name, missing.kind, missing.data],
+    ['UploadedFileNotFound', 'invalid-input', { content: 'other' }],
   );
 });
 

@@ -1,5 +1,5 @@
 import { hostPromise } from '../guest/event-loop.ts';
-import { Pages } from './pages.ts';
+import { pages } from './batches.ts';
 import { HostError } from '../host-error.ts';
 import type {
   CaptionRecord as HostCaption,
@@ -125,12 +125,12 @@ export function createRepositories(host: HostRepositories): Repositories {
     videos: {
       getMetadata: (mediaId) => hostPromise(() => host.readVideo(mediaId), videoOf),
       list: (after) =>
-        new Pages<HostVideo, VideoRecord>(PAGE, (last) => host.listVideos(last?.mediaId ?? after, PAGE), videoOf),
+        pages<HostVideo, VideoRecord>(PAGE, (last) => host.listVideos(last?.mediaId ?? after, PAGE), videoOf),
     },
     captions: {
       read: (id) => hostPromise(() => host.readCaption(id), captionOf),
       list: (mediaId) =>
-        new Pages<HostCaption, Stored<CaptionRecord>>(
+        pages<HostCaption, Stored<CaptionRecord>>(
           PAGE,
           (last) => host.listCaptions(mediaId, last && { timestamp: last.timestamp, id: last.id }, PAGE),
           captionOf,
@@ -147,7 +147,7 @@ export function createRepositories(host: HostRepositories): Repositories {
           }),
         ),
       listInfos: (mediaId) =>
-        new Pages<HostTranscriptInfo, Stored<TranscriptInfo>>(
+        pages<HostTranscriptInfo, Stored<TranscriptInfo>>(
           PAGE,
           (last) => host.listTranscripts(mediaId, last?.id, PAGE),
           infoOf,

@@ -1,6 +1,6 @@
 import { hostPromise } from '../guest/event-loop.ts';
 import type { Storage as HostStorage } from '../../../../wit/generated/world/storage.ts';
-import { Pages } from './pages.ts';
+import { type Batches, pages } from './batches.ts';
 import { decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 
 const PAGE = 1000;
@@ -43,8 +43,8 @@ export class Storage {
   }
 
   /** The keys that begin with `prefix`, in the order of their bytes. */
-  keys(prefix = ''): Pages<string> {
-    return new Pages(
+  keys(prefix = ''): Batches<string> {
+    return pages<string>(
       PAGE,
       (last) => this.#host.list(prefix, last, PAGE),
       (key) => key,

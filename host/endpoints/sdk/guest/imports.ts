@@ -11,6 +11,7 @@ import * as remote from 'aana:host/remote@0.1.0';
 import * as repositoriesWrite from 'aana:host/repositories-write@0.1.0';
 import * as repositories from 'aana:host/repositories@0.1.0';
 import * as storage from 'aana:host/storage@0.1.0';
+import * as uploads from 'aana:host/uploads@0.1.0';
 import type { Host } from '../host.ts';
 
 declare const performance: { now(): number };
@@ -26,6 +27,7 @@ export const host: Host = {
   concurrency,
   progress,
   output: output as Host['output'],
+  uploads,
   media,
   deployments: deployments as Host['deployments'],
   storage: asked(storage),

@@ -1,5 +1,6 @@
 /** `aana-host/plugin/testing`: runs endpoints in plain Node, with fakes for the host. */
 import { FakeRepositories, fakeRepositories, fakeRepositoriesWrite } from './fake-repositories.ts';
+import { type FakeFile, fakeUploads } from './fake-uploads.ts';
 import { HostError, toErrorRecord } from '../host-error.ts';
 import type { Chunks, Deployments } from '../../../../wit/generated/world/deployments.ts';
 import type { Http } from '../../../../wit/generated/world/http.ts';
@@ -60,8 +61,11 @@ export interface FakeResponse {
 export type FakeStorage = Map<string, unknown>;
 
 export { FakeRepositories } from './fake-repositories.ts';
+export type { FakeFile } from './fake-uploads.ts';
 
 export interface FakeHost {
+  /** The uploaded files by their fields. Default: none. */
+  readonly files?: Readonly<Record<string, FakeFile>>;
   readonly deployments?: Readonly<Record<string, FakeDeployment>>;
   /** Returns the video for a source, or throws a `HostError`. Default: a video of 10 seconds with audio. */
   readonly video?: (source: Source) => FakeVideo;
@@ -153,6 +157,7 @@ class FakeRun {
     this.#plugin = plugin;
     this.host = {
       ...this.#always,
+      uploads: fakeUploads(fakes.files ?? {}),
       storage: fakes.storage === null ? undefined : fakeStorage(fakes.storage ?? new Map()),
       ...fakeRepositoriesOf(fakes),
       http: fakes.fetch && this.#http(fakes.fetch),
@@ -179,7 +184,7 @@ class FakeRun {
     openWithImages: (...args) => atBorder(() => this.#openChunks(this.#invoke(...args) as Iterable<unknown>)),
   };
 
-  readonly #always: Host = {
+  readonly #always: Omit<Host, 'uploads'> = {
     log: {
       log: (level, message, fields) =>
         void this.logs.push({ level, message, fields: fields === '' ? undefined : JSON.parse(fields) }),

@@ -69,4 +69,9 @@ declare module 'aana:host/types@0.1.0' {
      */
     bytes: Uint8Array,
   }
+  /**
+   * Bytes in base64 (RFC 4648, with padding). Each value of a list takes time and memory of its own to pass, and texts
+   * do not: as a `list<u8>`, many bytes take several times as long and a hundred times as much memory.
+   */
+  export type Base64 = string;
 }

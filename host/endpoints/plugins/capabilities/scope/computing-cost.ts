@@ -1,11 +1,13 @@
 /**
- * Milliseconds of computing that the host charges a guest for work in child processes. They count against the same
- * limit as the guest's own computing (`cpu_ms`). The numbers are estimates, because the measured time of a process
- * depends on the machine as much as on the work.
+ * Milliseconds of computing that the host charges a guest for work in child processes and other threads. They count
+ * against the same limit as the guest's own computing (`cpu_ms`). The numbers are estimates, because the measured time
+ * of a process depends on the machine as much as on the work.
  */
 export const computingCost = {
   /** Starting a process and probing a file. */
   process: 20,
+  /** Reading this many bytes of a file for the guest. */
+  piece: (bytes: number): number => 0.1 + bytes / 600_000,
   /** Decoding this many seconds of audio. */
   audio: (seconds: number): number => 20 + seconds / 2,
   /** Decoding and scaling this many pixels. */

@@ -14,7 +14,7 @@ import type {
 import { requireArguments } from '../../invocation/border.ts';
 import type { PluginTelemetry } from '../../invocation/plugin-telemetry.ts';
 import type { HostCall, HostReply, WitError } from '../../invocation/protocol.ts';
-import type { Capability } from '../catalogue.ts';
+import { type Capability, commonInterfaces } from '../catalogue.ts';
 import { ClientOutput } from './client-output.ts';
 import { HeldChars, heldCharsLimits } from './held-chars.ts';
 import { InvocationProgress } from './invocation-progress.ts';
@@ -197,7 +197,7 @@ export class InvocationScope {
   async #do(call: HostCall, traceparent: string | undefined, signal: AbortSignal): Promise<unknown> {
     signal.throwIfAborted();
     const capability = call.operation.slice(0, call.operation.indexOf('.'));
-    if (capability !== 'output' && !this.#options.granted.capabilities.has(capability as Capability)) {
+    if (!commonInterfaces.includes(capability) && !this.#options.granted.capabilities.has(capability as Capability)) {
       throw fail('CapabilityDenied', `this plugin does not have the capability ${capability}`, {
         data: { capability },
       });

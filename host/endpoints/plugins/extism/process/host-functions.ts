@@ -8,6 +8,7 @@ import type {
   VideoMetadata,
 } from '../../../../../wit/generated/world/media.ts';
 import type { Request, Response } from '../../../../../wit/generated/world/http.ts';
+import type { FileInfo, TextPiece } from '../../../../../wit/generated/world/uploads.ts';
 import type { Error as WitError } from '../../../../../wit/generated/world/types.ts';
 import { maxFrameBytes } from '../../sandbox/frames.ts';
 import type { Blocks } from '../blocks.ts';
@@ -35,6 +36,10 @@ const HttpRequest = z.strictObject({
   headers: z._default(z.array(z.tuple([z.string(), z.string()])), []),
 });
 const maxRandomBytes = 64 * 1024;
+
+/** More than the host gives at once. */
+const maxPieceBytes = 2 ** 30;
+const pieceLength = (given: bigint): number => Math.max(0, Math.min(Number(given), maxPieceBytes));
 
 const done = 1n;
 const failed = 0n;
@@ -111,6 +116,18 @@ export function hostFunctions(
     output_forward: attempt((_, stream) => {
       link.call('output#forward', Number(stream));
       return done;
+    }),
+    upload_info: attempt((context, field) => {
+      const { name, mediaType, size } = link.call<FileInfo>('uploads#info', text(context, field!));
+      return json(context, { name, media_type: mediaType, size });
+    }),
+    upload_read: attempt((context, field, offset, length) => {
+      const piece = link.call<string>('uploads#read', text(context, field!), Number(offset), pieceLength(length!));
+      return blocks.store(context, Buffer.from(piece, 'base64'));
+    }),
+    upload_read_text: attempt((context, field, offset, length) => {
+      const of = text(context, field!);
+      return json(context, link.call<TextPiece>('uploads#read-text', of, Number(offset), pieceLength(length!)));
     }),
     media_open: attempt((context, from) =>
       hold('media.video', link.call('media#[static]video.open', source(context, from))),

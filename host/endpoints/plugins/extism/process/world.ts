@@ -7,6 +7,7 @@ const functionsByInterface = {
   invocation: ['request-id', 'remaining-ms', 'user', 'priority', 'traceparent'],
   progress: ['report'],
   output: ['write', 'forward'],
+  uploads: ['info', 'read', 'read-text'],
   media: [
     ...['[static]video.open', '[method]video.info', '[method]video.metadata', '[method]video.extract-audio'],
     ...['[method]audio.duration', '[static]image.open', '[method]image.info', '[method]image.pixels'],
@@ -52,7 +53,7 @@ export function calledFunctions(imports: readonly WebAssembly.ModuleImportDescri
 }
 
 /** The interfaces that no capability is needed for. */
-const commonInterfaces: readonly Interface[] = ['log', 'invocation', 'progress', 'output'];
+const commonInterfaces: readonly Interface[] = ['log', 'invocation', 'progress', 'output', 'uploads'];
 
 /** Returns the text of a function's type by its full name. */
 export function typeOf(types: OfferedTypes['imports'], name: string): string {
