@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { delay } from '../base/core/abort.ts';
 import { type AanaApp, type AanaAppOptions, type AanaError, silentLogger } from 'aana-host';
 import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
 import { makeApp as makePlainApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
@@ -40,6 +41,24 @@ const ask = async (app: AanaApp, path: string): Promise<unknown> => {
   const response = await postJson(`${app.url}${path}`);
   return response.ok ? response.json() : response.status;
 };
+
+Components('bring a sweep of expired values, if they may store some', async () => {
+  const keeping = join(folder, 'keeping');
+  mkdirSync(join(keeping, 'src'), { recursive: true });
+  writeFileSync(join(keeping, 'src/index.ts'), SOURCE.replaceAll('/own/', '/keeping/'));
+  writeFileSync(join(keeping, 'plugin.json'), '{"name":"keeping","version":"1.0.0","capabilities":["storage"]}');
+  await using app = makeApp().registerPlugins(keeping);
+  await app.storage.write(async ({ pluginValues, connection }) => {
+    await pluginValues.set('keeping', 'k', new Uint8Array(5), { expiresInMs: 1 });
+    await connection.query('update plugin_values set expires_at = 1');
+  });
+  const usage = (): Promise<unknown> =>
+    app.storage.read(({ connection }) => connection.query('select plugin, keys, bytes from plugin_usage'));
+  assert.equal(await usage(), [{ plugin: 'keeping', keys: 1, bytes: 5 }]);
+  await started(app);
+  const empty = JSON.stringify([{ plugin: 'keeping', keys: 0, bytes: 0 }]);
+  while (JSON.stringify(await usage()) !== empty) await delay(10);
+});
 
 Components('take defer option, timeout and tags from plugin.json, unless the application sets them', async () => {
   const timed = join(folder, 'timed');

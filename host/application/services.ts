@@ -43,7 +43,7 @@ import { ModelPulls, ModelStore } from '../setup/models/index.ts';
 import { buildNative, buildSandbox, buildSqlite, isSqliteBuilt, type Sandbox } from '../setup/native-build/index.ts';
 import type { Network } from '../io/outgoing/index.ts';
 import type { ReportProgress } from '../setup/packages/index.ts';
-import { type MigrationSource, Storage } from '../data/storage/index.ts';
+import { type MigrationSource, Pruner, Storage } from '../data/storage/index.ts';
 import { TaskQueue } from '../data/tasks/index.ts';
 import type { Usage } from '../data/usage/index.ts';
 import { Webhooks } from '../data/webhooks/index.ts';
@@ -66,6 +66,8 @@ export interface ServicesOptions {
 
 /** Time after a failed fetch of a page's scripts before the next attempt. */
 const RETRY_AFTER_MS = 60_000;
+/** Time for which expired values of plugins stay in the database. Nobody reads them, so their removal can wait. */
+const EXPIRED_VALUES_MS = 60_000;
 
 /** Creates and connects the parts of an application. Nothing runs before it is needed. */
 export class Services {
@@ -110,6 +112,7 @@ export class Services {
   readonly #network: Network;
   readonly #plugins: PluginHost;
   readonly #monthlyTokens: MonthlyTokens;
+  readonly #expiredValues: Pruner;
   #media: MediaService | undefined;
   #openingMedia: Promise<MediaService> | undefined;
   #native: Promise<unknown> | undefined;
@@ -202,11 +205,21 @@ export class Services {
         telemetry,
       },
     });
+    this.#expiredValues = new Pruner({
+      storage: this.storage,
+      log: inArea(log, 'plugins'),
+      what: 'expired values of plugins',
+      retentionMs: EXPIRED_VALUES_MS,
+      prune: ({ pluginValues }, before, limit) => pluginValues.removeExpired(before, limit),
+    });
     this.pluginSet = new PluginSet({
       ...{ host: this.#plugins, endpoints: this.endpoints, log: inArea(log, 'plugins'), signal },
       cacheDir: config.cache_dir,
       buildLimits: config.plugin_builds,
-      prepare: async ({ capabilities }, loading) => capabilities.includes('media') && this.openMedia(loading),
+      prepare: async ({ capabilities }, loading) => {
+        if (capabilities.includes('storage')) this.#expiredValues.start();
+        if (capabilities.includes('media')) await this.openMedia(loading);
+      },
     });
     this.responses = new StoredResponses({
       storage: this.storage,
@@ -397,6 +410,7 @@ export class Services {
     await this.tasks?.stop(graceMs);
     await this.webhooks?.stop(Math.max(0, until - performance.now()));
     await this.#plugins.close();
+    await this.#expiredValues.stop();
     await this.deployments.shutdown({ graceMs: Math.max(0, until - performance.now()) });
     await this.#media?.close();
     await this.apiKeys?.close();

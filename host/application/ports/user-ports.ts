@@ -18,17 +18,9 @@ export function userPorts(
   const isShared = (plugin: string): boolean => shared.includes(plugin) || shared.includes('*');
   return ({ userId, traceparent }) => {
     const storage = database.inTrace(traceparent);
-    const common = new PluginStorage(storage);
-    const own = userId === null ? common : new PluginStorage(storage, userId);
-    const storageOf = (plugin: string): PluginStorage => (isShared(plugin) ? common : own);
     const owner = sharesRepositories ? null : userId;
     return {
-      storage: {
-        get: (plugin, key) => storageOf(plugin).get(plugin, key),
-        set: (plugin, key, value) => storageOf(plugin).set(plugin, key, value),
-        delete: (plugin, key) => storageOf(plugin).delete(plugin, key),
-        list: (plugin, options) => storageOf(plugin).list(plugin, options),
-      },
+      storage: new PluginStorage(storage, (plugin) => (isShared(plugin) ? null : userId)),
       repositories: {
         read: (work) => storage.read((repositories) => work(repositories.of(owner, { maxBytes }))),
         write: (work) => storage.write((repositories) => work(repositories.of(owner, { maxBytes }))),

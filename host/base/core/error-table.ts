@@ -577,6 +577,10 @@ export const REQUEST_ERRORS = {
   FilesDenied: { kind: 'denied', when: 'The arguments of a call by the plugin name files of the host.' },
   InvalidHandle: { kind: 'bad-request', when: 'The plugin uses a handle that it does not hold.' },
   InvalidKey: { kind: 'invalid-input', when: 'The plugin uses a storage key that is empty or too long.' },
+  StoredValueMismatch: {
+    kind: 'conflict',
+    when: 'A stored value is not what the plugin asks for: it is not a number, or not text.',
+  },
   InvalidRequest: { kind: 'invalid-input', when: 'The plugin makes an invalid request.' },
   StreamNotEnded: { kind: 'conflict', when: 'A plugin asks how an answer ended before it has read it.' },
   NotStreaming: { kind: 'bad-request', when: 'The plugin writes a stream, but its endpoint does not stream.' },

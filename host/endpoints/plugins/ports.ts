@@ -26,14 +26,49 @@ export interface UserPorts {
   readonly repositories: RepositoriesPort;
 }
 
-/** Values by key. Each plugin has a namespace. Throws `StorageFull`, `InvalidKey` or `ValueTooLarge`. */
+/**
+ * Values by key. Each plugin has a namespace. Each call takes effect completely or not at all. Throws `StorageFull`,
+ * `InvalidKey`, `ValueTooLarge`, `StoredValueMismatch` and `InvalidArguments`.
+ */
 export interface StoragePort {
   get(namespace: string, key: string): Promise<Uint8Array | undefined>;
-  set(namespace: string, key: string, value: Uint8Array): Promise<void>;
+  /** Returns a value that is UTF-8. */
+  getText(namespace: string, key: string): Promise<string | undefined>;
+  set(namespace: string, key: string, value: Uint8Array, expiry?: Expiry): Promise<void>;
   /** Returns whether the key existed. */
   delete(namespace: string, key: string): Promise<boolean>;
+  /** Returns the new value. A missing key counts as 0 and gets the expiry. */
+  increment(namespace: string, key: string, by: number, expiry: Expiry): Promise<number>;
+  /** Returns whether the value was `expected` (undefined: missing), and was changed. */
+  compareAndSet(
+    namespace: string,
+    key: string,
+    change: Expiry & { expected: Uint8Array | undefined; value: Uint8Array | undefined },
+  ): Promise<boolean>;
   /** Returns keys in the order of their bytes. */
-  list(namespace: string, options: { prefix: string; after?: string | undefined; limit: number }): Promise<string[]>;
+  list(namespace: string, options: ListedKeys): Promise<string[]>;
+  /** Returns the entries of these keys. With texts, those whose values have 1 MiB together, and at least one. */
+  entries(namespace: string, options: ListedKeys & { withText: boolean }): Promise<readonly StoredEntry[]>;
+}
+
+interface Expiry {
+  /** Milliseconds until the value expires. Undefined: it does not. */
+  expiresInMs?: number | undefined;
+}
+
+interface ListedKeys {
+  prefix: string;
+  after?: string | undefined;
+  limit: number;
+}
+
+interface StoredEntry {
+  readonly key: string;
+  /** Bytes of the value. */
+  readonly size: number;
+  readonly expiresInMs: number | undefined;
+  /** The value, if it was asked for and is UTF-8. */
+  readonly text: string | undefined;
 }
 
 /** The stored media of the application. Each call runs `work` in one transaction. Only `write` may change rows. */

@@ -45,5 +45,5 @@ export type {
   TranscriptRecord,
   VideoRecord,
 } from './capabilities/repositories.ts';
-export { Storage } from './capabilities/storage.ts';
+export { Storage, type StoredEntry, type StoredFacts, type StoreOptions } from './capabilities/storage.ts';
 export { UploadedFile } from './capabilities/uploads.ts';

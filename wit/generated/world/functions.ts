@@ -87,6 +87,12 @@ export const worldFunctions = {
     { name: 'set', call: 'storage.set' },
     { name: 'delete', call: 'storage.delete' },
     { name: 'list', call: 'storage.list' },
+    { name: 'get-text', call: 'storage.get-text' },
+    { name: 'set-text', call: 'storage.set-text' },
+    { name: 'set-expiring', call: 'storage.set-expiring' },
+    { name: 'increment', call: 'storage.increment' },
+    { name: 'compare-and-set', call: 'storage.compare-and-set' },
+    { name: 'list-entries', call: 'storage.list-entries' },
   ],
   'repositories': [
     { name: 'media-exists', call: 'repositories.media-exists' },

@@ -2,6 +2,7 @@ import type { StorageCalls } from '../../../../wit/generated/world/storage.ts';
 import type { CallsOf } from './scope/scope.ts';
 
 const maxKeysAtOnce = 1000;
+const atOnce = (limit: number): number => Math.min(limit, maxKeysAtOnce);
 
 /** Values by key, in the namespace of the plugin. */
 export const storageCalls: CallsOf<keyof StorageCalls> = {
@@ -12,5 +13,20 @@ export const storageCalls: CallsOf<keyof StorageCalls> = {
   },
   'storage.delete': ({ user, plugin }, key) => user.storage.delete(plugin, key),
   'storage.list': ({ user, plugin }, prefix, after, limit) =>
-    user.storage.list(plugin, { prefix, after, limit: Math.min(limit, maxKeysAtOnce) }),
+    user.storage.list(plugin, { prefix, after, limit: atOnce(limit) }),
+  'storage.get-text': ({ user, plugin }, key) => user.storage.getText(plugin, key),
+  async 'storage.set-text'({ user, plugin }, key, value, expiresInMs) {
+    await user.storage.set(plugin, key, Buffer.from(value), { expiresInMs });
+    return undefined;
+  },
+  async 'storage.set-expiring'({ user, plugin }, key, value, expiresInMs) {
+    await user.storage.set(plugin, key, value, { expiresInMs });
+    return undefined;
+  },
+  'storage.increment': ({ user, plugin }, key, by, expiresInMs) =>
+    user.storage.increment(plugin, key, by, { expiresInMs }),
+  'storage.compare-and-set': ({ user, plugin }, key, expected, value, expiresInMs) =>
+    user.storage.compareAndSet(plugin, key, { expected, value, expiresInMs }),
+  'storage.list-entries': ({ user, plugin }, prefix, after, limit, withText) =>
+    user.storage.entries(plugin, { prefix, after, limit: atOnce(limit), withText }),
 };

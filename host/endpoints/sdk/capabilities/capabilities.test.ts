@@ -46,6 +46,52 @@ Capabilities('storage keeps values from one run to the next', async () => {
   assert.is(storage.get('count'), 3);
 });
 
+Capabilities('the fake of storage counts, compares, expires and lists', async () => {
+  const storage: FakeStorage = new Map();
+  let now = 1000;
+  const limit = definePlugin([
+    defineEndpoint({
+      ...{ ...anything, name: 'limit' },
+      uses: ['storage'],
+      run: async (_, { storage: kept }) => ({
+        count: await kept.increment('n', 2, { expiresInMs: 60_000 }),
+        swapped: [await kept.compareAndSet('c', undefined, { a: 'é' }), await kept.compareAndSet('c', { a: 'é' }, [1])],
+        removed: await kept.compareAndSet('c', [1], undefined),
+        facts: [...kept.facts()],
+        entries: [...kept.entries<number>('n')].map(({ value }) => value),
+        refused: (await failure(kept.increment('text'))).name,
+      }),
+    }),
+  ]);
+  const run = async (): Promise<unknown> => (await runEndpoint(limit, 'limit', {}, { storage, now: () => now })).output;
+  storage.set('text', 'x');
+  const first = {
+    ...{ count: 2, swapped: [true, true], removed: true, entries: [2], refused: 'StoredValueMismatch' },
+    facts: [
+      { key: 'n', size: 1, expiresInMs: 60_000 },
+      { key: 'text', size: 3 },
+    ],
+  };
+  assert.equal(await run(), first);
+  now += 59_999;
+  assert.equal(await run(), {
+    ...{ ...first, count: 4, entries: [4] },
+    facts: [
+      { key: 'n', size: 1, expiresInMs: 1 },
+      { key: 'text', size: 3 },
+    ],
+  });
+  now += 1;
+  assert.equal(await run(), first);
+  assert.equal(
+    [...storage],
+    [
+      ['text', 'x'],
+      ['n', 2],
+    ],
+  );
+});
+
 Capabilities('an endpoint that uses what the plugin does not have fails with a sentence', async () => {
   const error = await failure(runEndpoint(counting, 'count', {}, { storage: null }));
   assert.equal([error.name, error.kind, error.data], ['CapabilityDenied', 'denied', { capability: 'storage' }]);

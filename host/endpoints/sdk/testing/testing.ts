@@ -1,17 +1,17 @@
 /** `aana-host/plugin/testing`: runs endpoints in plain Node, with fakes for the host. */
 import { FakeRepositories, fakeRepositories, fakeRepositoriesWrite } from './fake-repositories.ts';
+import { type FakeStorage, fakeStorage } from './fake-storage.ts';
 import { type FakeFile, fakeUploads } from './fake-uploads.ts';
 import { HostError, toErrorRecord } from '../host-error.ts';
 import type { Chunks, Deployments } from '../../../../wit/generated/world/deployments.ts';
 import type { Http } from '../../../../wit/generated/world/http.ts';
 import type { Audio, Image, Media, Source, Video } from '../../../../wit/generated/world/media.ts';
 import type { Remote, Task } from '../../../../wit/generated/world/remote.ts';
-import type { Storage } from '../../../../wit/generated/world/storage.ts';
 import type { Host, LogLevel } from '../host.ts';
 import { isPromise, type MaybePromise } from '../maybe-promise.ts';
 import { requireNothingLeft } from '../guest/event-loop.ts';
 import type { Plugin } from '../plugin.ts';
-import { compareUtf8, decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
+import { decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 
 /**
  * The methods of a deployment. They get the arguments that a deployment gets, with the fake audio and images in place
@@ -57,9 +57,7 @@ export interface FakeResponse {
   readonly body?: unknown;
 }
 
-/** Stored values of a plugin: JSON values by key. Runs that are given the same map share it. */
-export type FakeStorage = Map<string, unknown>;
-
+export type { FakeStorage } from './fake-storage.ts';
 export { FakeRepositories } from './fake-repositories.ts';
 export type { FakeFile } from './fake-uploads.ts';
 
@@ -158,7 +156,7 @@ class FakeRun {
     this.host = {
       ...this.#always,
       uploads: fakeUploads(fakes.files ?? {}),
-      storage: fakes.storage === null ? undefined : fakeStorage(fakes.storage ?? new Map()),
+      storage: fakes.storage === null ? undefined : fakeStorage(fakes.storage ?? new Map(), this.#always.now),
       ...fakeRepositoriesOf(fakes),
       http: fakes.fetch && this.#http(fakes.fetch),
       remote: this.#remote,
@@ -371,36 +369,6 @@ function bodyBytes(body: unknown): Uint8Array {
   if (body === undefined) return new Uint8Array();
   if (body instanceof Uint8Array) return body;
   return encodeUtf8(typeof body === 'string' ? body : JSON.stringify(body));
-}
-
-function fakeStorage(values: FakeStorage): Storage {
-  return {
-    get: (key) => (values.has(key) ? bytesOf(values.get(key)) : undefined),
-    set: (key, bytes) => {
-      const length = encodeUtf8(key).length;
-      if (length < 1 || length > 120)
-        throw toErrorRecord(new HostError('InvalidKey', 'invalid-input', `a key has 1 to 120 bytes, not ${length}`));
-      values.set(key, valueOf(bytes));
-    },
-    delete: (key) => values.delete(key),
-    list: (prefix, after, limit) =>
-      [...values.keys()]
-        .filter((key) => key.startsWith(prefix) && (after === undefined || compareUtf8(key, after) > 0))
-        .sort(compareUtf8)
-        .slice(0, limit),
-  };
-}
-
-const bytesOf = (value: unknown): Uint8Array =>
-  value instanceof Uint8Array ? value : encodeUtf8(JSON.stringify(value) ?? 'null');
-
-/** Returns the value of JSON, so that tests can look at it. */
-function valueOf(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(decodeUtf8(bytes));
-  } catch {
-    return bytes;
-  }
 }
 
 /** Runs a call, whose errors become records, because errors cross the border as records. */

@@ -16,6 +16,7 @@ import type { UserFunction } from '../interface.ts';
 import { parsed } from '../json-arguments.ts';
 import type { HostLink } from './host-link.ts';
 import { repositoryFunctions } from './repository-functions.ts';
+import { storageFunctions } from './storage-functions.ts';
 import type { ResourceType } from './world.ts';
 
 /** A host function in the guest's form: arguments and result are addresses of blocks, handles or numbers. */
@@ -158,19 +159,7 @@ export function hostFunctions(
       const values = link.call<readonly string[]>('deployments#[method]chunks.next', Number(stream));
       return blocks.store(context, `[${values.join(',')}]`);
     }),
-    storage_get: attempt((context, key) => {
-      const value = link.call<Uint8Array | undefined>('storage#get', text(context, key));
-      return value ? blocks.store(context, value) : failed;
-    }),
-    storage_set: attempt((context, key, value) => {
-      link.call('storage#set', text(context, key), blocks.bytes(context, value));
-      return done;
-    }),
-    storage_delete: attempt((context, key) => (link.call('storage#delete', text(context, key)) ? done : failed)),
-    storage_list: attempt((context, prefix, after, limit) => {
-      const from = after === 0n ? undefined : text(context, after);
-      return json(context, link.call('storage#list', text(context, prefix), from, Math.max(0, Number(limit))));
-    }),
+    ...storageFunctions({ link, attempt, blocks }),
     ...repositoryFunctions({ link, attempt, blocks }),
     http_fetch: attempt((context, request, content) => {
       const { body: received, ...head } = link.call<Response>('http#fetch', {

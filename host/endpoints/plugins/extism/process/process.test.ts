@@ -4,6 +4,7 @@ import * as assert from 'uvu/assert';
 import { deferred } from '../../../../base/core/deferred.ts';
 import { errorOf } from '../../../../test/helpers/error-of.ts';
 import { endpoint } from '../../fixtures/extism-module.ts';
+import type { CborValue } from '../../sandbox/cbor.ts';
 import { begin, describe, outcomeOf, run, serveModule } from './fixtures/serve-module.ts';
 
 const user = (name: string, type: string): string => `(import "extism:host/user" "${name}" (func $${name} ${type}))`;
@@ -109,6 +110,49 @@ Processes('the host answers calls, and says why one has failed', async () => {
     ok: '{"kind":"denied","name":"No","message":"not this one","data":{"a":1}}',
   });
   assert.is(await run(process, 'a'), 'refused: nothing answers aana:host/storage@0.1.0#get');
+});
+
+Processes('a module changes what it has stored, and 0 stands for no value and no expiry', async () => {
+  const [key, zero] = ['«key»', '(i64.const 0)'];
+  const values = '(param i64 i64 i64 i64) (result i64)';
+  const three = '(param i64 i64 i64) (result i64)';
+  await using process = await serveModule({
+    imports:
+      user('storage_set_expiring', three) +
+      user('storage_increment', three) +
+      user('storage_compare_and_set', values) +
+      user('storage_entries', three),
+    functions: {
+      a: `(if (i64.eq (call $storage_set_expiring ${key} «v» (i64.const 50)) (i64.const 1)) (then (answer «1»)))`,
+      b: `(answer (call $storage_increment ${key} (i64.const -7) ${zero}))`,
+      c: `(if (i64.eq (call $storage_compare_and_set ${key} ${zero} «v» (i64.const 9)) (i64.const 1)) (then (answer «1»)))`,
+      d: `(if (i64.eqz (call $storage_compare_and_set ${key} «v» ${zero} ${zero})) (then (answer «0»)))`,
+      e: `(answer (call $storage_entries «k» ${zero} (i64.const 5)))`,
+    },
+  });
+  const asked: unknown[] = [];
+  const ask = (name: string, ok: CborValue): Promise<unknown> =>
+    run(process, name, {
+      answer: (called, args) => {
+        asked.push([
+          called.split('#')[1],
+          args.map((one) => (one instanceof Uint8Array ? String(Buffer.from(one)) : one)),
+        ]);
+        return { ok };
+      },
+    });
+  const entry = { key: 'key', size: 3, expiresInMs: 20, text: null };
+  assert.equal(
+    [await ask('a', null), await ask('b', -6.5), await ask('c', true), await ask('d', false), await ask('e', [entry])],
+    [{ ok: '1' }, { ok: '-6.5' }, { ok: '1' }, { ok: '0' }, { ok: '[{"key":"key","size":3,"expires_in_ms":20}]' }],
+  );
+  assert.equal(asked, [
+    ['set-expiring', ['key', 'v', 50]],
+    ['increment', ['key', -7, undefined]],
+    ['compare-and-set', ['key', undefined, 'v', 9]],
+    ['compare-and-set', ['key', 'v', undefined, undefined]],
+    ['list-entries', ['k', undefined, 5, false]],
+  ]);
 });
 
 Processes('arguments that are not as they must be never reach the host', async () => {

@@ -13,7 +13,7 @@ const functionsByInterface = {
     ...['[method]audio.duration', '[static]image.open', '[method]image.info', '[method]image.pixels'],
   ],
   deployments: ['call', 'open', '[method]chunks.next'],
-  storage: ['get', 'set', 'delete', 'list'],
+  storage: ['get', 'set', 'delete', 'list', 'set-expiring', 'increment', 'compare-and-set', 'list-entries'],
   repositories: [
     ...['media-exists', 'read-video', 'list-videos', 'read-caption', 'list-captions'],
     ...['read-transcript', 'list-transcripts'],
