@@ -47,7 +47,7 @@ import { type MigrationSource, Pruner, Storage } from '../data/storage/index.ts'
 import { TaskQueue } from '../data/tasks/index.ts';
 import type { Usage } from '../data/usage/index.ts';
 import { Webhooks } from '../data/webhooks/index.ts';
-import { limitsFrom, PluginHost, PluginSet } from '../endpoints/plugins/index.ts';
+import { limitsFrom, PluginHost, type PluginPorts, PluginSet } from '../endpoints/plugins/index.ts';
 
 export interface ServicesOptions {
   readonly config: Config;
@@ -78,6 +78,8 @@ export class Services {
   readonly routers = new RouterSet();
   readonly endpoints = new EndpointRegistry({ ownerOf: (path) => this.routers.ownerOf(path) });
   readonly pluginSet: PluginSet;
+  /** What plugins get of this application. Those with `media` need `openMedia` first. */
+  readonly pluginPorts: PluginPorts;
   readonly storage: Storage;
   /** Undefined when API keys are off. */
   readonly apiKeys: ApiKeys | undefined;
@@ -188,6 +190,14 @@ export class Services {
         }),
       RETRY_AFTER_MS,
     );
+    this.pluginPorts = {
+      deployments: this.deployments,
+      openMediaScope: () => this.#requireMedia().openScope(),
+      http: httpPort(config, this.#network),
+      as: userPorts(this.storage, config.api_service),
+      log: inArea(log, 'plugins'),
+      telemetry,
+    };
     this.#plugins = new PluginHost({
       cacheDir: config.cache_dir,
       sandbox: this.buildSandbox,
@@ -196,14 +206,7 @@ export class Services {
       grants: config.plugin_grants,
       confinement: config.plugin_confinement,
       isFast: config.watch, // it compiles at each change
-      ports: {
-        deployments: this.deployments,
-        openMediaScope: () => this.#requireMedia().openScope(),
-        http: httpPort(config, this.#network),
-        as: userPorts(this.storage, config.api_service),
-        log: inArea(log, 'plugins'),
-        telemetry,
-      },
+      ports: this.pluginPorts,
     });
     this.#expiredValues = new Pruner({
       storage: this.storage,

@@ -68,6 +68,7 @@ const GROUPS: readonly Group[] = [
     commands: {
       plugins: 'show the plugins of the running server: state, version, limits, counters',
       check: 'show what plugins import, ask for and would get, without serving them',
+      invoke: 'run one endpoint of a plugin without a server, and print its answer',
       wit: 'print the WIT world with the capabilities that the plugin in this folder asks for',
       new: 'create a plugin in TypeScript, with tests, that works at once',
     },

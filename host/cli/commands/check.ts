@@ -1,5 +1,4 @@
 import type { Config } from '../../base/config/index.ts';
-import { fail } from '../../base/core/errors.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import {
   buildPlugin,
@@ -12,6 +11,7 @@ import {
   requireOwnName,
 } from '../../endpoints/plugins/index.ts';
 import { buildSandbox } from '../../setup/native-build/index.ts';
+import { portsOfNobody } from './invoke/ports-of-nobody.ts';
 
 /**
  * The command `check`. Prints what plugins import, ask for and would get, and runs none of them. Returns 1 when one
@@ -24,18 +24,8 @@ export async function check(
   out: { write(text: string): unknown },
   signal: AbortSignal,
 ): Promise<number> {
-  const unreachable = (): never => {
-    throw fail('NotReady', 'plugins do not run in a check');
-  };
-  const ports = {
-    deployments: { handle: unreachable, reserve: unreachable },
-    openMediaScope: unreachable,
-    as: unreachable,
-    http: { fetch: unreachable },
-    log,
-  };
   const host = new PluginHost({
-    ports,
+    ports: { ...portsOfNobody, log },
     cacheDir: config.cache_dir,
     sandbox: () => buildSandbox({ cacheDir: config.cache_dir, log, signal }),
     log,

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { addApplicationOptions, applicationOf } from '../application-options.ts';
+import { fail } from '../../base/core/errors.ts';
+import { addApplicationOptions, addLocalOptions, applicationOf, localApplicationOf } from '../application-options.ts';
 import { addConfigOptions, configOf, loggerOf } from '../config-options.ts';
 import type { MakeCommand } from '../program.ts';
 import { untilSignal } from '../until-signal.ts';
@@ -38,6 +39,36 @@ export function addPluginCommands(root: Command, command: MakeCommand, state: { 
     },
   );
 
+  addLocalOptions(command(root, 'invoke <plugin> <endpoint> [input]'))
+    .option('--file <field=path>', 'a file that the input names, as an upload would be; may be repeated', collected, [])
+    .addHelpText(
+      'after',
+      '\nThe input is JSON, @<file> or - for the standard input; without it, {}. Deployments are those of the running\n' +
+        'application; without one, those of the configuration start when they are called.',
+    )
+    .action(async (plugin: string, endpoint: string, input: string | undefined, options: Options) => {
+      const application = localApplicationOf(options);
+      const config = configOf({ ...options, port: undefined, listen: undefined });
+      const [{ findPluginFolders }, { invokeEndpoint }] = await Promise.all([
+        import('../../endpoints/plugins/index.ts'),
+        import('../commands/invoke/invoke.ts'),
+      ]);
+      const [source, ...others] = findPluginFolders(plugin);
+      if (source === undefined || others.length > 0)
+        throw fail('PluginNotFound', `${plugin} contains several plugins; name the folder of one`);
+      const { level } = config.log;
+      await untilSignal((signal) =>
+        invokeEndpoint({
+          ...{ config, source, endpoint, input: input ?? '{}', application, signal },
+          files: options['file'] as string[],
+          log: loggerOf(config, level === 'info' ? 'warn' : level), // only what the plugin says
+          pluginLog: loggerOf(config),
+          stdin: process.stdin,
+          out: process.stdout,
+        }),
+      );
+    });
+
   command(root, 'wit [folder]').action(async (folder: string | undefined) => {
     const { guestWorld, readManifest, worldFile } = await import('../../endpoints/plugins/index.ts');
     const { capabilities } = await readManifest(folder ?? '.');
@@ -50,3 +81,5 @@ export function addPluginCommands(root: Command, command: MakeCommand, state: { 
     process.stdout.write(`created the plugin ${folder}\n\n  cd ${folder}\n  npm install\n  npm run dev\n`);
   });
 }
+
+const collected = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value];

@@ -1,7 +1,7 @@
 export { buildPlugin, worldFile } from './build/build-plugin.ts';
 export { guestWorld } from './build/guest-world.ts';
 export { type Capability, capabilityDefinitions } from './capabilities/catalogue.ts';
-export type { HttpPort, HttpRequest, UserPorts } from './ports.ts';
+export type { DeploymentPort, HttpPort, HttpRequest, PluginPorts, UserPorts } from './ports.ts';
 export { asksFor } from './rights/asked-capabilities.ts';
 export { limitsFrom } from './rights/limits.ts';
 export { findPluginFolders } from './set/find-plugin-folders.ts';
