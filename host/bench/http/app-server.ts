@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type * as z from 'zod';
 import { AanaApp } from '../../application/app.ts';
 import { packageRoot } from '../../base/core/package-root.ts';
+import { descendants } from '../../test/helpers/server.ts';
 import { Input, Output } from '../plugins/schemas.ts';
 import { served } from '../plugins/served.ts';
 
@@ -19,4 +20,9 @@ app.registerEndpoint({
 app.registerPlugins(join(packageRoot, 'host/bench/fixtures/bench-plugin'));
 await app.listen({ host: '127.0.0.1', port: 0, show_logs: false });
 await app.deploy();
-served({ port: Number(new URL(app.url ?? '').port), close: () => app.shutdown({ graceMs: 0 }) });
+const sandboxes = (await descendants(process.pid)).map(({ pid }) => pid);
+served({
+  port: Number(new URL(app.url ?? '').port),
+  sandboxes: () => sandboxes,
+  close: () => app.shutdown({ graceMs: 0 }),
+});

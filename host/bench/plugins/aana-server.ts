@@ -48,7 +48,8 @@ const plugins = new PluginHost({
   },
 });
 const registry = new EndpointRegistry();
-registry.addPlugin(await plugins.load(join(packageRoot, 'host/bench/fixtures/bench-plugin')));
+const plugin = await plugins.load(join(packageRoot, 'host/bench/fixtures/bench-plugin'));
+registry.addPlugin(plugin);
 registry.add(
   hostEndpoint({
     name: 'host_noop',
@@ -63,6 +64,7 @@ const { server, port } = await listen(registry, config, log);
 served({
   port,
   waiting: () => waiting,
+  sandboxes: () => (plugin.pid === undefined ? [] : [plugin.pid]),
   release: () => {
     gate.resolve();
     gate = deferred();

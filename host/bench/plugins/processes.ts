@@ -4,13 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { descendants, freePort } from '../../test/helpers/server.ts';
-import type { FromServer, LoadJob, LoadResult, ToServer } from './protocol.ts';
-
-export interface Usage {
-  readonly cpuMicroseconds: number;
-  readonly rssBytes: number;
-  readonly waiting: number;
-}
+import type { FromServer, LoadJob, LoadResult, ToServer, Usage } from './protocol.ts';
 
 /** A server that is measured, in a separate process. */
 export interface Subject extends AsyncDisposable {
@@ -100,7 +94,8 @@ export async function treeUsage(child: ChildProcess): Promise<Usage> {
   const fields = stats.map((stat) => stat.slice(stat.lastIndexOf(') ') + 2).split(' '));
   const sum = (...at: number[]): number =>
     fields.reduce((total, one) => total + at.reduce((part, n) => part + Number(one[n] ?? 0), 0), 0);
-  return { cpuMicroseconds: sum(11, 12, 13, 14) * 10_000, rssBytes: sum(21) * 4096, waiting: 0 };
+  const cpuMicroseconds = sum(11, 12, 13, 14) * 10_000;
+  return { cpuMicroseconds, sandboxCpuMicroseconds: 0, rssBytes: sum(21) * 4096, waiting: 0 };
 }
 
 /** Kills a process and its descendants. */

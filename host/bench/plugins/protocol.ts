@@ -1,8 +1,15 @@
 /** Messages from the benchmark to a server's process. */
 export type ToServer = 'usage' | 'release' | 'stop';
-export type FromServer =
-  | { readonly type: 'listening'; readonly port: number }
-  | { readonly type: 'usage'; readonly cpuMicroseconds: number; readonly rssBytes: number; readonly waiting: number };
+export type FromServer = { readonly type: 'listening'; readonly port: number } | ({ readonly type: 'usage' } & Usage);
+
+/** What a server has used since its start, and how many calls wait. */
+export interface Usage {
+  readonly cpuMicroseconds: number;
+  /** CPU time of the processes of its plugins, which `cpuMicroseconds` does not have. */
+  readonly sandboxCpuMicroseconds: number;
+  readonly rssBytes: number;
+  readonly waiting: number;
+}
 
 /** One measurement, as the process that makes the load receives it. */
 export interface LoadJob {

@@ -19,6 +19,7 @@ import {
 } from '../../endpoints/plugins/sandbox/index.ts';
 import { warm } from '../../endpoints/plugins/set/component.ts';
 import { buildSandbox } from '../../setup/native-build/index.ts';
+import { cpuSeconds } from '../../test/helpers/server.ts';
 import { machineLoad, median, reportHead, round } from '../report.ts';
 
 const { values: flags } = parseArgs({
@@ -37,8 +38,6 @@ const [rounds, count, parallel, waiting] = [flags.rounds, flags.count, flags.par
 ];
 const MANY_CALLS = 11;
 const CHUNKS = 100;
-/** Milliseconds of a tick of the kernel's clock for the CPU time of processes. */
-const TICK_MS = 10;
 /** Milliseconds after which a process without runs has given memory back. */
 const REST_MS = 5_000;
 
@@ -104,12 +103,6 @@ function answerAtOnce(name: string): CborValue {
   return answer;
 }
 
-/** Milliseconds of CPU time of a process so far. */
-async function cpuMs(pid: number): Promise<number> {
-  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]!.split(' ');
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-}
-
 /** Kilobytes of a process, by name: `Private_Dirty`, `Pss`. */
 async function memoryKb(pid: number): Promise<Readonly<Record<string, number>>> {
   const text = await readFile(`/proc/${pid}/smaps_rollup`, 'utf8').catch(() => '');
@@ -125,7 +118,7 @@ interface Cost {
 /** Milliseconds of CPU time for one run, of both sides. */
 async function measure(sandboxProcess: SandboxProcess, name: string, times: number): Promise<Cost> {
   const pid = sandboxProcess.pid!;
-  const before = { host: process.cpuUsage(), sandbox: await cpuMs(pid), at: performance.now() };
+  const before = { host: process.cpuUsage(), sandbox: await cpuSeconds(pid), at: performance.now() };
   let left = count;
   const workers = Array.from({ length: parallel }, async () => {
     while (left-- > 0) await runOnce(sandboxProcess, name, times, answerAtOnce);
@@ -135,7 +128,7 @@ async function measure(sandboxProcess: SandboxProcess, name: string, times: numb
   const host = process.cpuUsage(before.host);
   return {
     host: (host.user + host.system) / 1000 / count,
-    sandbox: ((await cpuMs(pid)) - before.sandbox) / count,
+    sandbox: (((await cpuSeconds(pid)) - before.sandbox) * 1000) / count,
     perSecond: count / seconds,
   };
 }
