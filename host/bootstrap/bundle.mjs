@@ -32,6 +32,7 @@ const MODULES = [
   'host/endpoints/sdk/index',
   'host/endpoints/sdk/node',
   'host/endpoints/sdk/testing/testing',
+  ...['described', 'learned'].map((name) => `host/endpoints/sdk/guest/${name}`),
   ...['abort', 'crypto', 'domain', 'encoding', 'promises', 'structured-clone', 'timers', 'url'].map(
     (name) => `host/endpoints/sdk/guest/web/${name}`,
   ),

@@ -3,7 +3,7 @@ import { type Capability, type Uses, withCapabilities } from './capabilities/cap
 import { checked, fromClient, fromEndpoint, runInScope } from './checked.ts';
 import { after, isPromise, type MaybePromise } from './maybe-promise.ts';
 import { Context, StreamContext } from './context.ts';
-import { isTypedAnswer } from './capabilities/deployments.ts';
+import { answerKindsOf, isTypedAnswer } from './capabilities/deployments.ts';
 import type { HandleScope } from './capabilities/handles.ts';
 import type { Host } from './host.ts';
 
@@ -86,18 +86,41 @@ export interface Endpoint {
 export function defineEndpoint<I extends Schema, O extends Schema, U extends Capability = never, S = undefined>(
   definition: UnaryEndpoint<I, O, U, S> | StreamingEndpoint<I, O, U, S>,
 ): Endpoint {
-  const { name, path, summary, description, input, output, uses = [] } = definition;
+  const { input, output } = definition;
+  return endpointOf(definition, {
+    inputSchema: jsonSchema(input, 'input'),
+    outputSchema: jsonSchema(output, 'output'),
+    accept: (value) => checked(input, value, fromClient),
+    answer: (value) => (isTypedAnswer(answerKindsOf(output), value) ? value : checked(output, value, fromEndpoint)),
+  });
+}
+
+/** The schemas of an endpoint as JSON Schemas in text, and their checks. */
+export interface Checks {
+  readonly inputSchema: string;
+  readonly outputSchema: string;
+  /** Returns the input for `run`. Throws a `HostError`. */
+  accept(value: unknown): unknown;
+  /** Returns the answer, or one streamed value. Throws a `HostError`. */
+  answer(value: unknown): unknown;
+}
+
+/** Returns the endpoint of a definition. Its schemas are used by the checks only. */
+export function endpointOf<I extends Schema, O extends Schema, U extends Capability = never, S = undefined>(
+  definition: UnaryEndpoint<I, O, U, S> | StreamingEndpoint<I, O, U, S>,
+  { inputSchema, outputSchema, accept, answer }: Checks,
+): Endpoint {
+  const { name, path, summary, description, uses = [] } = definition;
   const info: EndpointInfo = {
     name,
     path,
     summary,
     description: description ?? '',
-    inputSchema: jsonSchema(input, 'input'),
-    outputSchema: jsonSchema(output, 'output'),
+    inputSchema,
+    outputSchema,
     streaming: definition.stream === true,
   };
-  const encode = (value: z.input<O>): string =>
-    JSON.stringify((isTypedAnswer(output, value) ? value : checked(output, value, fromEndpoint)) ?? null);
+  const encode = (value: z.input<O>): string => JSON.stringify(answer(value) ?? null);
 
   let state: { readonly value: S } | undefined;
   const initialize = (): { readonly value: S } =>
@@ -107,7 +130,7 @@ export function defineEndpoint<I extends Schema, O extends Schema, U extends Cap
     return withCapabilities(ctx, uses, host, scope, `the endpoint ${name}`) as ContextOf<C, U, S>;
   };
   const respond = (host: Host, scope: HandleScope, raw: string): MaybePromise<string> => {
-    const args = checked(input, JSON.parse(raw), fromClient);
+    const args = accept(JSON.parse(raw)) as z.output<I>;
     if (definition.stream !== true)
       return after(definition.run(args, contextOf(new Context(host, scope), host, scope)), encode);
     const ctx = contextOf(new StreamContext<z.input<O>>(host, scope, encode), host, scope);

@@ -4,6 +4,7 @@ import { isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { packageRoot } from '../../../base/core/package-root.ts';
 import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
 import { loadBuildTools } from './build-tools.ts';
+import type { DefinedEndpoints } from './endpoint-facts.ts';
 import { absentInterface } from './guest-world.ts';
 import { loadingCode } from './loading-code.ts';
 import { lowerAsync } from './lower-async.ts';
@@ -33,11 +34,12 @@ const isPure = (file: string): boolean => PURE.some((folder) => file.startsWith(
  * Bundles a plugin's entry. `aana-host/plugin` always comes from this package, so that guest and host agree. `zod`
  * comes from the plugin where it has one, otherwise from this package. A plugin folder therefore needs no
  * `node_modules`. Code that cannot work in the sandbox fails here, with the position and a replacement. The bundler is
- * in the `node_modules` of `tools`.
+ * in the `node_modules` of `tools`. Calls of `defineEndpoint` become those of `defined`.
  */
 export async function bundlePlugin(
   { name, dir, entry, capabilities }: PluginManifest,
   tools: string = packageRoot,
+  defined?: DefinedEndpoints,
 ): Promise<PluginBundle> {
   const { rolldown, parseAst, transformSync } = await loadBuildTools(tools);
   const require = createRequire(import.meta.url);
@@ -58,6 +60,7 @@ export async function bundlePlugin(
       resolve: { mainFields: ['module', 'main'] },
       logLevel: 'silent',
       transform: { inject: globals.inject },
+      experimental: { nativeMagicString: true },
       plugins: [
         {
           name: 'aana-plugin',
@@ -65,7 +68,7 @@ export async function bundlePlugin(
             if (source === 'aana-host/plugin') return sdk;
             if (importer === undefined || importer === WHOLE) return source;
             if (absentInterface(source, capabilities) !== undefined) return source;
-            const own = globals.resolve(source, importer);
+            const own = defined?.resolve(source) ?? globals.resolve(source, importer);
             if (own !== undefined) return { id: own, moduleSideEffects: false };
             // Reported below if it is still in the bundle.
             if (options.kind === 'dynamic-import' && !isBuiltin(source)) return { id: source, external: true };
@@ -89,11 +92,15 @@ export async function bundlePlugin(
               const code = `import ${JSON.stringify(promises)};\nexport * from ${JSON.stringify(entry)};`;
               return { code, moduleType: 'js', moduleSideEffects: true };
             }
-            const code = globals.load(id) ?? absentInterface(id, capabilities);
+            const code = globals.load(id) ?? defined?.load(id) ?? absentInterface(id, capabilities);
             if (code !== undefined) return { code, moduleType: 'js' };
             if (isAbsolute(id) && !accepted.has(id) && !(await files.has(id)))
               throw (outside ??= new Error(`${relative(dir, entry)}: ${outsideOf(nameFrom(dir, id))}`));
             return null;
+          },
+          transform(code, id, meta) {
+            const changed = defined?.transform(code, id, meta);
+            return changed ? { code: changed } : null;
           },
         },
       ],

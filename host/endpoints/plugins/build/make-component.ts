@@ -5,6 +5,7 @@ import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
 import type { BundleMap } from './source-positions.ts';
 import { loadBuildTools } from './build-tools.ts';
 import { bundlePlugin } from './bundle.ts';
+import { DefinedEndpoints, type FactsByCall } from './endpoint-facts.ts';
 
 /** A built plugin. */
 export interface MadeComponent {
@@ -25,21 +26,49 @@ export async function makeComponent(
   folder: string,
   tools: string = packageRoot,
 ): Promise<MadeComponent> {
-  const { code, positions, waitsAt, files } = await bundlePlugin(manifest, tools);
   const { componentize } = await loadBuildTools(tools);
   const witPath = join(folder, 'world.wit');
   await writeFile(witPath, world);
-  const making = componentize({ witPath, jsSource: code, world: 'plugin', sync: true }).finally(() =>
-    rm(witPath, { force: true }),
-  );
-  const { component } = await making.catch((cause: unknown) => {
-    throw pluginLoadError(
-      manifest.name,
-      `cannot be made into a component: ${positions.translate(evaluationError(cause, waitsAt))}`,
-      cause,
+  const compile = (jsSource: string, optSize = false) =>
+    componentize({ witPath, jsSource, world: 'plugin', sync: true, optSize });
+  try {
+    const learned = await learnedFacts(manifest, tools, compile);
+    const defined = learned && new DefinedEndpoints(manifest.dir, learned.facts);
+    const { code, positions, waitsAt, files } = await bundlePlugin(manifest, tools, defined);
+    const { component } = await compile(code).catch((cause: unknown) => {
+      throw pluginLoadError(
+        manifest.name,
+        `cannot be made into a component: ${positions.translate(evaluationError(cause, waitsAt))}`,
+        cause,
+      );
+    });
+    return { component, map: positions.map, files: [...new Set([...(learned?.files ?? []), ...files])] };
+  } finally {
+    await rm(witPath, { force: true });
+  }
+}
+
+/**
+ * Evaluates a plugin, where the compiler evaluates it, to learn which schemas data express. Returns undefined if there
+ * are none, or if it fails: the build then fails in the same way, or makes a component with zod.
+ */
+async function learnedFacts(
+  manifest: PluginManifest,
+  tools: string,
+  evaluate: (code: string, optSize: boolean) => Promise<unknown>,
+): Promise<{ readonly facts: FactsByCall; readonly files: readonly string[] } | undefined> {
+  try {
+    const defined = new DefinedEndpoints(manifest.dir);
+    const { code, files } = await bundlePlugin(manifest, tools, defined);
+    if (defined.calls === 0) return undefined;
+    const told = await evaluate(`${code}\nglobalThis.aanaTellLearned();`, true).catch(
+      (thrown: Error) => thrown.message,
     );
-  });
-  return { component, map: positions.map, files };
+    const [, facts] = /Error: aana-learned (.*)$/m.exec(String(told)) ?? [];
+    return facts === undefined ? undefined : { facts: JSON.parse(facts) as FactsByCall, files };
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns why the top level of the sources failed, without the prefixes of the compiler. */

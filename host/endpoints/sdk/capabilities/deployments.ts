@@ -39,12 +39,16 @@ function typed<T extends object>(kind: AnswerKind, answer: T): T {
   return answer;
 }
 
-/** Whether a value is the unchanged result of a typed method with this schema, or with a branch of this union. */
-export function isTypedAnswer(schema: z.ZodMiniType, value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return false;
+/** Whether a value is the unchanged result of a typed method of one of these kinds. */
+export function isTypedAnswer(kinds: readonly AnswerKind[], value: unknown): boolean {
+  if (kinds.length === 0 || typeof value !== 'object' || value === null) return false;
   const kind = typedAnswers.get(value);
-  return kind !== undefined && [schema, ...branchesOf(schema)].some((one) => kindOf(one) === kind);
+  return kind !== undefined && kinds.includes(kind);
 }
+
+/** Returns the kinds of results that a schema, or a branch of a union, describes. */
+export const answerKindsOf = (schema: z.ZodMiniType): readonly AnswerKind[] =>
+  [schema, ...branchesOf(schema)].flatMap((one) => kindOf(one) ?? []);
 
 function branchesOf(schema: z.ZodMiniType): readonly object[] {
   const { def } = schema._zod;

@@ -1,5 +1,4 @@
-import * as z from 'zod/mini';
-
 // Runs before any schema is created. In the sandbox's interpreter, generating code for a schema costs more than it
-// saves.
-z.config({ jitless: true });
+// saves. All copies of zod read this object, and a component without schemas contains no zod.
+const shared = globalThis as { __zod_globalConfig?: { jitless?: boolean } };
+(shared.__zod_globalConfig ??= {}).jitless = true;

@@ -1,0 +1,24 @@
+import type * as z from 'zod/mini';
+import { answerKindsOf } from '../capabilities/deployments.ts';
+import { defineEndpoint, type Endpoint } from '../endpoint.ts';
+import type { EndpointFacts } from './described.ts';
+import { formOf } from './form-of.ts';
+
+type Schemas = { readonly input: z.ZodMiniType; readonly output: z.ZodMiniType };
+
+const learned: Record<string, EndpointFacts> = {};
+
+/** Defines an endpoint, and keeps the facts about its schemas under `call` if data express them. */
+export function learn(call: string, definition: Parameters<typeof defineEndpoint>[0] & Schemas): Endpoint {
+  const endpoint = defineEndpoint(definition);
+  const [input, output] = [formOf(definition.input), formOf(definition.output)];
+  const { inputSchema, outputSchema } = endpoint.info;
+  if (input && output)
+    learned[call] = { inputSchema, outputSchema, input, output, answers: answerKindsOf(definition.output) };
+  return endpoint;
+}
+
+/** Called at the end of a bundle that is evaluated only for these facts. An error is its only way to say something. */
+(globalThis as { aanaTellLearned?: () => never }).aanaTellLearned = () => {
+  throw new Error(`aana-learned ${JSON.stringify(learned)}`);
+};
