@@ -52,7 +52,7 @@ const visit = defineEndpoint({
 });
 const length = defineEndpoint({
   ...base, name: 'length', path: '/rich/length', summary: 'Length', input: z.strictObject({ video: VideoInput }),
-  run: ({ video }, ctx) => Math.round(ctx.video.open(video).extractAudio().duration),
+  run: async ({ video }, ctx) => Math.round((await (await ctx.video.open(video)).extractAudio()).duration),
 });
 const call = defineEndpoint({
   ...base, name: 'call', path: '/rich/call', summary: 'Calls',

@@ -140,18 +140,18 @@ export async function bundlePlugin(
         ),
     ];
     if (uses.length > 0) throw new Error(uses.join('\n'));
-    const waits = loading.filter(({ kind }) => kind === 'await');
+    const waits = loading.find(({ kind }) => kind === 'await');
     const foreign = chunk.imports.filter((specifier) => !specifier.startsWith('aana:host/'));
     if (foreign.length > 0) throw new Error(`it imports ${foreign.join(', ')}, which a plugin cannot use`);
     if (!chunk.exports.includes('endpoint'))
       throw new Error(
         `${relative(dir, entry)} does not export 'endpoint': export const endpoint = definePlugin([...])`,
       );
-    const lowered = lowerAsync(transformSync, { code: chunk.code, map: positions.map, waits });
+    const lowered = lowerAsync(transformSync, { code: chunk.code, map: positions.map, loading });
     return {
       code: lowered.code,
       positions: new SourcePositions(lowered.map),
-      waitsAt: waits[0] && positionOf(waits[0].offset),
+      waitsAt: waits && positionOf(waits.offset),
       files: Object.keys(chunk.modules).filter((file) => isAbsolute(file)),
     };
   } catch (cause) {

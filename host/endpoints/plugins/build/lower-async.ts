@@ -1,11 +1,11 @@
 import type { transformSync } from 'esbuild';
+import type { LoadingCode } from './loading-code.ts';
 import type { BundleMap } from './source-positions.ts';
 
 interface Source {
   readonly code: string;
   readonly map: BundleMap;
-  /** The expressions with `await` at the top level. */
-  readonly waits: readonly { readonly offset: number; readonly end: number }[];
+  readonly loading: readonly LoadingCode[];
 }
 
 /** How generated code finds the prototype of asynchronous iterators, which it then has to be. */
@@ -22,7 +22,7 @@ export function lowerAsync(
   source: Source,
 ): { readonly code: string; readonly map: BundleMap } {
   const inline = Buffer.from(JSON.stringify(source.map)).toString('base64');
-  const code = withoutTopLevelAwait(source).replaceAll(ITERATORS, 'Object.prototype');
+  const code = withCalls(source).replaceAll(ITERATORS, 'Object.prototype');
   const lowered = transform(`${code}\n//# sourceMappingURL=data:application/json;base64,${inline}\n`, {
     format: 'esm',
     target: 'es2023',
@@ -37,12 +37,20 @@ export function lowerAsync(
   return { code: lowered.code, map: JSON.parse(lowered.map) as BundleMap };
 }
 
-/** Calls a function instead, which returns when the promise is settled. */
-function withoutTopLevelAwait({ code, waits }: Source): string {
-  const edits = waits.flatMap(({ offset, end }) => [
-    { at: offset, length: 'await'.length, text: 'aanaSettle(' },
-    { at: end, length: 0, text: ')' },
-  ]);
+/**
+ * Calls functions of the guest where esbuild does not help: `await` at the top level becomes a call that returns when the
+ * promise is settled. What `yield*` of an ordinary generator iterates loses its asynchronous iterator, which esbuild's
+ * code prefers there, too.
+ */
+function withCalls({ code, loading }: Source): string {
+  const edits = loading.flatMap(({ kind, offset, end }) => {
+    if (kind !== 'await' && kind !== 'yield*') return [];
+    const call =
+      kind === 'await'
+        ? { at: offset, length: 'await'.length, text: 'aanaSettle(' }
+        : { at: offset, length: 0, text: 'aanaIterate(' };
+    return [call, { at: end, length: 0, text: ')' }];
+  });
   return edits
     .toSorted((a, b) => b.at - a.at)
     .reduce((text, { at, length, text: by }) => text.slice(0, at) + by + text.slice(at + length), code);

@@ -92,6 +92,7 @@ export const endpoint = definePlugin([
   of('wait', (_, ctx) => { const other = model(ctx, 'echo', { a: 2 }); const one = ctx.wait(model(ctx, 'echo', { a: 1 })); return [one, ctx.wait(other)]; }),
   of('wait_for_another', (_, ctx) => ctx.wait(Promise.resolve(1))),
   of('yields', async function* (_, ctx) { yield 1; await new Promise((resolve) => setTimeout(resolve, 2)); for await (const n of ctx.deployment('model').stream('numbers', { count: 3 })) yield n; yield (await model(ctx, 'echo', { a: 3 })).a; }, { stream: true }),
+  of('yields_in_turn', function* (_, ctx) { yield* ctx.deployment('model').stream('numbers', { count: 3 }); }, { stream: true }),
   of('two_streams', async (_, ctx) => { const sum = async () => { let all = 0; for await (const n of ctx.deployment('model').stream('numbers', { count: 50 })) all += n; return all; }; return Promise.all([sum(), sum()]); }),
   of('writes_later', async (_, ctx) => { await null; ctx.write(1); await model(ctx, 'echo'); ctx.write(2); }, { stream: true }),
   of('never', async () => { await new Promise(() => {}); }), // here it is made
@@ -208,6 +209,9 @@ Async('an asynchronous generator streams, and streams run side by side', async (
   const write = async (chunk: string): Promise<void> => void chunks.push(chunk);
   assert.is(await runPlugin(plugin, 'yields', {}, { write }), null);
   assert.equal(chunks.map(Number), [1, 0, 1, 2, 3]);
+  chunks.length = 0;
+  await runPlugin(plugin, 'yields_in_turn', {}, { write });
+  assert.equal(chunks.map(Number), [0, 1, 2]);
   chunks.length = 0;
   await runPlugin(plugin, 'writes_later', {}, { write });
   assert.equal(chunks.map(Number), [1, 2]);
