@@ -181,6 +181,39 @@ export function listKeys(prefix: string, after: string = '', limit: u32 = 1000):
   return textOrNull(storage_list(put(prefix), after.length == 0 ? 0 : put(after), limit));
 }
 
+/** Sets the value of a key, which expires after `expiresInMs` milliseconds. */
+export function setExpiringValue(key: string, value: Uint8Array, expiresInMs: u64): bool {
+  return storage_set_expiring(put(key), putBytes(value), expiresInMs) != 0;
+}
+
+/**
+ * Adds to a stored number, and returns the sum as JSON. A missing key counts as 0, and expires after `expiresInMs`
+ * milliseconds unless these are 0.
+ */
+export function increment(key: string, by: i64 = 1, expiresInMs: u64 = 0): string | null {
+  return textOrNull(storage_increment(put(key), by, expiresInMs));
+}
+
+/**
+ * Sets the value of a key if it is `expected` (null: if it is missing), or removes it (null). Returns whether it was
+ * `expected`. The new value expires after `expiresInMs` milliseconds unless these are 0.
+ */
+export function compareAndSet(
+  key: string,
+  expected: Uint8Array | null,
+  value: Uint8Array | null,
+  expiresInMs: u64 = 0,
+): bool {
+  const from: u64 = expected === null ? 0 : putBytes(expected);
+  const to: u64 = value === null ? 0 : putBytes(value);
+  return storage_compare_and_set(put(key), from, to, expiresInMs) != 0;
+}
+
+/** Returns the `key`, `size` and `expires_in_ms` of the values whose keys `listKeys` returns, as a JSON array. */
+export function listEntries(prefix: string, after: string = '', limit: u32 = 1000): string | null {
+  return textOrNull(storage_entries(put(prefix), after.length == 0 ? 0 : put(after), limit));
+}
+
 // --- Stored media of the application (capability "repositories") ---
 
 /** Returns whether media of any kind have this id. */
@@ -369,6 +402,14 @@ declare function storage_set(key: u64, value: u64): u64;
 declare function storage_delete(key: u64): u64;
 @external('extism:host/user', 'storage_list')
 declare function storage_list(prefix: u64, after: u64, limit: u64): u64;
+@external('extism:host/user', 'storage_set_expiring')
+declare function storage_set_expiring(key: u64, value: u64, expiresInMs: u64): u64;
+@external('extism:host/user', 'storage_increment')
+declare function storage_increment(key: u64, by: i64, expiresInMs: u64): u64;
+@external('extism:host/user', 'storage_compare_and_set')
+declare function storage_compare_and_set(key: u64, expected: u64, value: u64, expiresInMs: u64): u64;
+@external('extism:host/user', 'storage_entries')
+declare function storage_entries(prefix: u64, after: u64, limit: u64): u64;
 @external('extism:host/user', 'repository_media_exists')
 declare function repository_media_exists(media: u64): u64;
 @external('extism:host/user', 'repository_video')

@@ -631,6 +631,21 @@ void aana_completion_stream_forward(aana_completion_stream self, aana_empty_resu
 AANA_IMPORT("llm", "[resource-drop]completion-stream") void aana_completion_stream_drop(aana_completion_stream self);
 
 typedef AANA_RESULT(aana_optional_bytes) aana_optional_bytes_result;
+typedef AANA_RESULT(aana_optional_string) aana_optional_string_result;
+typedef AANA_RESULT(double) aana_double_result;
+/* A key with the bytes of its value. `text` is the value, if it was asked for and is UTF-8. */
+typedef struct {
+  aana_string key;
+  uint32_t size;
+  aana_optional_double expires_in_ms;
+  aana_optional_string text;
+} aana_entry;
+typedef struct {
+  const aana_entry* items;
+  uint32_t length;
+} aana_entries;
+typedef AANA_RESULT(aana_entries) aana_entries_result;
+_Static_assert(sizeof(aana_entry) == 48, "laid out as the canonical ABI says");
 AANA_IMPORT("storage", "get")
 void aana_storage_get(const char* key, uint32_t key_length, aana_optional_bytes_result* result);
 AANA_IMPORT("storage", "set")
@@ -642,6 +657,29 @@ void aana_storage_delete(const char* key, uint32_t key_length, aana_bool_result*
 AANA_IMPORT("storage", "list")
 void aana_storage_list(const char* prefix, uint32_t prefix_length, uint32_t has_after, const char* after,
                        uint32_t after_length, uint32_t limit, aana_strings_result* result);
+
+AANA_IMPORT("storage", "get-text")
+void aana_storage_get_text(const char* key, uint32_t key_length, aana_optional_string_result* result);
+/* Where `has_expires` is set, the value expires after `expires_in_ms` milliseconds. */
+AANA_IMPORT("storage", "set-text")
+void aana_storage_set_text(const char* key, uint32_t key_length, const char* value, uint32_t value_length,
+                           uint32_t has_expires, double expires_in_ms, aana_empty_result* result);
+AANA_IMPORT("storage", "set-expiring")
+void aana_storage_set_expiring(const char* key, uint32_t key_length, const uint8_t* value, uint32_t value_length,
+                               double expires_in_ms, aana_empty_result* result);
+/* The result is the new number. */
+AANA_IMPORT("storage", "increment")
+void aana_storage_increment(const char* key, uint32_t key_length, double by, uint32_t has_expires, double expires_in_ms,
+                            aana_double_result* result);
+/* Without `has_expected` the key must be missing, and without `has_value` it is removed. */
+AANA_IMPORT("storage", "compare-and-set")
+void aana_storage_compare_and_set(const char* key, uint32_t key_length, uint32_t has_expected, const uint8_t* expected,
+                                  uint32_t expected_length, uint32_t has_value, const uint8_t* value,
+                                  uint32_t value_length, uint32_t has_expires, double expires_in_ms,
+                                  aana_bool_result* result);
+AANA_IMPORT("storage", "list-entries")
+void aana_storage_list_entries(const char* prefix, uint32_t prefix_length, uint32_t has_after, const char* after,
+                               uint32_t after_length, uint32_t limit, uint32_t with_text, aana_entries_result* result);
 
 /* The number of a stored row: a whole number from 1 on. */
 typedef double aana_row_id;

@@ -853,6 +853,70 @@ pub fn storage_list(prefix: &str, after: Option<&str>, limit: u32) -> Result<Vec
     unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::storage_list(prefix.as_ptr(), prefix.len(), has_after, after.as_ptr(), after.len(), limit, at)).take()?.strings()) }
 }
 
+/// Returns the value of a key, which is text.
+pub fn storage_get_text(key: &str) -> Result<Option<String>, Error> {
+    unsafe { Ok(maybe_text(returned::<Outcome<Maybe<Slice>>>(|at| raw::storage_get_text(key.as_ptr(), key.len(), at)).take()?)) }
+}
+
+/// Sets the value of a key to a text. It expires after `expires_in_ms` milliseconds, if they are given.
+pub fn storage_set_text(key: &str, value: &str, expires_in_ms: Option<f64>) -> Result<(), Error> {
+    let (has_expiry, expiry) = optional_number(expires_in_ms);
+    unsafe { returned::<Outcome<u8>>(|at| raw::storage_set_text(key.as_ptr(), key.len(), value.as_ptr(), value.len(), has_expiry, expiry, at)).take() }.map(|_| ())
+}
+
+/// Sets the value of a key, which expires after `expires_in_ms` milliseconds.
+pub fn storage_set_expiring(key: &str, value: &[u8], expires_in_ms: f64) -> Result<(), Error> {
+    unsafe { returned::<Outcome<u8>>(|at| raw::storage_set_expiring(key.as_ptr(), key.len(), value.as_ptr(), value.len(), expires_in_ms, at)).take() }.map(|_| ())
+}
+
+/// Adds to a stored number and returns the sum. A missing key counts as 0, and gets the expiry.
+pub fn storage_increment(key: &str, by: f64, expires_in_ms: Option<f64>) -> Result<f64, Error> {
+    let (has_expiry, expiry) = optional_number(expires_in_ms);
+    unsafe { returned::<Outcome<f64>>(|at| raw::storage_increment(key.as_ptr(), key.len(), by, has_expiry, expiry, at)).take() }
+}
+
+/// Sets the value of a key, or removes it (`None`), if its bytes are `expected` (`None`: if it is missing). Returns whether they were.
+pub fn storage_compare_and_set(key: &str, expected: Option<&[u8]>, value: Option<&[u8]>, expires_in_ms: Option<f64>) -> Result<bool, Error> {
+    let (has_expiry, expiry) = optional_number(expires_in_ms);
+    let (old, new) = (expected.unwrap_or_default(), value.unwrap_or_default());
+    unsafe {
+        returned::<Outcome<u8>>(|at| {
+            raw::storage_compare_and_set(
+                key.as_ptr(), key.len(), expected.is_some() as u32, old.as_ptr(), old.len(), value.is_some() as u32, new.as_ptr(), new.len(), has_expiry, expiry, at,
+            )
+        })
+        .take()
+    }
+    .map(|was_expected| was_expected != 0)
+}
+
+/// A key with facts about its value.
+#[derive(Debug)]
+pub struct Entry {
+    pub key: String,
+    /// Bytes of the value.
+    pub size: u32,
+    /// Milliseconds until the value expires.
+    pub expires_in_ms: Option<f64>,
+    /// The value, if it was asked for and is UTF-8.
+    pub text: Option<String>,
+}
+
+/// Returns the entries of the keys that `storage_list` returns. With texts, those of at most 1 MiB, and at least one. Empty when there are no more.
+pub fn storage_list_entries(prefix: &str, after: Option<&str>, limit: u32, with_text: bool) -> Result<Vec<Entry>, Error> {
+    let (has_after, after) = optional(after);
+    unsafe {
+        let some = returned::<Outcome<Slice>>(|at| {
+            raw::storage_list_entries(prefix.as_ptr(), prefix.len(), has_after, after.as_ptr(), after.len(), limit, with_text as u32, at)
+        });
+        Ok(some.take()?.list::<RawEntry>().into_iter().map(|each| each.value()).collect())
+    }
+}
+
+fn optional_number(number: Option<f64>) -> (u32, f64) {
+    (number.is_some() as u32, number.unwrap_or_default())
+}
+
 // --- what the application keeps of its media ---
 
 #[derive(Debug)]
@@ -1197,6 +1261,21 @@ fn lent_text(text: Option<&str>) -> Maybe<Slice> {
 
 unsafe fn maybe_text(text: Maybe<Slice>) -> Option<String> {
     text.value().map(|each| each.string())
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawEntry {
+    key: Slice,
+    size: u32,
+    expires_in_ms: Maybe<f64>,
+    text: Maybe<Slice>,
+}
+
+impl RawEntry {
+    unsafe fn value(self) -> Entry {
+        Entry { key: self.key.string(), size: self.size, expires_in_ms: self.expires_in_ms.value(), text: maybe_text(self.text) }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -2096,6 +2175,23 @@ mod raw {
         #[link_name = "delete"] pub(super) fn storage_delete(key: *const u8, key_length: usize, at: *mut Outcome<u8>);
         #[link_name = "list"] pub(super) fn storage_list(
             prefix: *const u8, prefix_length: usize, has_after: u32, after: *const u8, after_length: usize, limit: u32, at: *mut Outcome<Slice>,
+        );
+        #[link_name = "get-text"] pub(super) fn storage_get_text(key: *const u8, key_length: usize, at: *mut Outcome<Maybe<Slice>>);
+        #[link_name = "set-text"] pub(super) fn storage_set_text(
+            key: *const u8, key_length: usize, value: *const u8, value_length: usize, has_expiry: u32, expiry: f64, at: *mut Outcome<u8>,
+        );
+        #[link_name = "set-expiring"] pub(super) fn storage_set_expiring(
+            key: *const u8, key_length: usize, value: *const u8, value_length: usize, expiry: f64, at: *mut Outcome<u8>,
+        );
+        #[link_name = "increment"] pub(super) fn storage_increment(
+            key: *const u8, key_length: usize, by: f64, has_expiry: u32, expiry: f64, at: *mut Outcome<f64>,
+        );
+        #[link_name = "compare-and-set"] pub(super) fn storage_compare_and_set(
+            key: *const u8, key_length: usize, has_expected: u32, expected: *const u8, expected_length: usize,
+            has_value: u32, value: *const u8, value_length: usize, has_expiry: u32, expiry: f64, at: *mut Outcome<u8>,
+        );
+        #[link_name = "list-entries"] pub(super) fn storage_list_entries(
+            prefix: *const u8, prefix_length: usize, has_after: u32, after: *const u8, after_length: usize, limit: u32, with_text: u32, at: *mut Outcome<Slice>,
         );
     }
     #[link(wasm_import_module = "aana:host/repositories@0.1.0")]

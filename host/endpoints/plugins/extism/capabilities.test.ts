@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { sqliteDatabases, sqliteModule } from '../../../data/storage/fixtures/databases.ts';
-import { Storage } from '../../../data/storage/index.ts';
+import { PluginStorage, Storage } from '../../../data/storage/index.ts';
 import { skip } from '../../../test/skip.ts';
 import { compileFixture, installCompiler } from '../fixtures/assemblyscript/guest.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
@@ -88,6 +88,13 @@ else {
   Capabilities('values are kept by key, in bytes', async ({ run, ports }) => {
     assert.equal(await run('store'), ['none', '', ['b', 'c'], 'välue 1', true, false]);
     assert.equal([...ports.values.keys()], ['capable a', 'capable c']);
+  });
+
+  Capabilities('values are added to, compared and listed', async ({ run, ports }) => {
+    const usual = ports.storage;
+    ports.storage = new PluginStorage(storage!);
+    assert.equal(await run('counted'), [-7, true, [false, true, true, true], [{ key: 'k', size: 1 }]]);
+    ports.storage = usual;
   });
 
   Capabilities('repositories keep videos, captions and transcripts of the application', async ({ run }) => {
