@@ -125,6 +125,23 @@ AANA_IMPORT("invocation", "priority") int32_t aana_priority(void);
 /* The position in a distributed trace, in the form of the traceparent header. */
 AANA_IMPORT("invocation", "traceparent") void aana_traceparent(aana_optional_string* result);
 
+/* Calls at the same time: each one is started, and then all are waited for together. After `aana_start_next`, the next
+   call of a function that has a result with an error begins only: it fails with the name "CallStarted", and the data of
+   the error are the number of the call. `aana_wait` returns the numbers of those that have finished, or none when the
+   time is over. After `aana_take_next`, the next call returns what the call with this number returns, which must be of
+   the same function; its arguments are not used. */
+typedef struct {
+  const uint32_t* items;
+  uint32_t length;
+} aana_numbers;
+typedef AANA_RESULT(aana_numbers) aana_numbers_result;
+AANA_IMPORT("concurrency", "start-next") void aana_start_next(void);
+AANA_IMPORT("concurrency", "wait")
+void aana_wait(const uint32_t* calls, uint32_t length, uint32_t has_milliseconds, uint32_t milliseconds,
+               aana_numbers_result* result);
+AANA_IMPORT("concurrency", "take-next") void aana_take_next(uint32_t call);
+AANA_IMPORT("concurrency", "cancel") void aana_cancel(uint32_t call);
+
 /* The finished fraction, from 0 to 1, and the current step. */
 AANA_IMPORT("progress", "report") void aana_report_progress(double fraction, const char* text, uint32_t text_length);
 /* The same, and the fraction at which the next step ends: deployments that work in it move the progress there. */

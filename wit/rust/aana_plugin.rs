@@ -92,6 +92,40 @@ pub fn traceparent() -> Option<String> {
     unsafe { returned::<Maybe<Slice>>(|at| raw::traceparent(at)).value().map(|value| value.string()) }
 }
 
+/// Makes a call begin only, and returns its number, so that it runs at the same time as others. A call that does not begin
+/// returns its result, or why. `call` is one call of a function of this module that returns a `Result`.
+pub fn start<T>(call: impl FnOnce() -> Result<T, Error>) -> Result<Started<T>, Error> {
+    unsafe { raw::start_next() };
+    match call() {
+        Ok(value) => Ok(Started::Ended(value)),
+        Err(error) if error.name == "CallStarted" => Ok(Started::Running(error.data.parse().unwrap_or(0))),
+        Err(error) => Err(error),
+    }
+}
+
+/// What `start` returns.
+pub enum Started<T> {
+    Running(u32),
+    Ended(T),
+}
+
+/// Returns what a call that was started returns. `call` is a call of the same function; its arguments are not used.
+pub fn take<T>(number: u32, call: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    unsafe { raw::take_next(number) };
+    call()
+}
+
+/// Waits until one of these calls has finished, or until the milliseconds are over. Returns the numbers of those that have finished.
+pub fn wait(calls: &[u32], milliseconds: Option<u32>) -> Result<Vec<u32>, Error> {
+    let has = milliseconds.is_some() as u32;
+    unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::wait(calls.as_ptr(), calls.len(), has, milliseconds.unwrap_or(0), at)).take()?.list()) }
+}
+
+/// Gives up a call that was started.
+pub fn cancel(number: u32) {
+    unsafe { raw::cancel(number) }
+}
+
 /// Reports the finished fraction, from 0 to 1, and the current step.
 pub fn report_progress(fraction: f64, text: &str) {
     unsafe { raw::report(fraction, text.as_ptr(), text.len()) }
@@ -2082,6 +2116,13 @@ mod raw {
         #[link_name = "user"] pub(super) fn user(at: *mut Maybe<Slice>);
         pub(super) fn priority() -> i32;
         #[link_name = "traceparent"] pub(super) fn traceparent(at: *mut Maybe<Slice>);
+    }
+    #[link(wasm_import_module = "aana:host/concurrency@0.1.0")]
+    extern "C" {
+        #[link_name = "start-next"] pub(super) fn start_next();
+        pub(super) fn wait(calls: *const u32, length: usize, has_milliseconds: u32, milliseconds: u32, at: *mut Outcome<Slice>);
+        #[link_name = "take-next"] pub(super) fn take_next(call: u32);
+        pub(super) fn cancel(call: u32);
     }
     #[link(wasm_import_module = "aana:host/uploads@0.1.0")]
     extern "C" {
