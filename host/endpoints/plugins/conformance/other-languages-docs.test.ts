@@ -12,6 +12,7 @@ import { assemblyScriptGuest, installCompiler } from '../fixtures/assemblyscript
 import { cGuest } from '../fixtures/c/guest.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { compile, findCommands, type Guest } from '../fixtures/guest.ts';
+import { componentizePy, installComponentizePy } from '../fixtures/python/compiler.ts';
 import { rustGuest } from '../fixtures/rust/guest.ts';
 import { starlingMonkeyGuest } from '../fixtures/starlingmonkey/guest.ts';
 import { PluginHost } from '../set/plugin-host.ts';
@@ -23,6 +24,7 @@ const blocks = new Map(
 );
 
 const compiler = await installCompiler();
+const python = await installComponentizePy();
 
 /** The installed packages and their tools. */
 async function installInto(dir: string): Promise<void> {
@@ -57,12 +59,20 @@ const languages: readonly {
   shell: string;
   source: string;
   tools: readonly string[];
-  guest: Guest;
+  guest: Pick<Guest, 'language' | 'missing'>;
   manifest?: string;
+  env?: NodeJS.ProcessEnv;
 }[] = [
   { shell: 'c', source: 'count_tokens.c', tools: ['clang-14', 'wasm-ld-14'], guest: cGuest },
   { shell: 'rust', source: 'count_tokens.rs', tools: ['rustc', 'wasm-ld-14'], guest: rustGuest },
   { shell: 'js', source: 'count_tokens.js', tools: [], guest: starlingMonkeyGuest },
+  {
+    shell: 'python',
+    source: 'count_tokens.py',
+    tools: [],
+    guest: { language: 'Python', missing: python.missing },
+    env: python.env,
+  },
   {
     shell: 'assemblyscript',
     source: 'count_tokens.ts',
@@ -79,14 +89,15 @@ Docs.before.each(async (context) => {
 });
 Docs.after.each(({ dir }) => rm(dir, { recursive: true, force: true }));
 
-Docs('name the version of jco that the tests use', async () => {
+Docs('name the versions of jco and componentize-py that the tests use', async () => {
+  assert.ok(text.includes(componentizePy));
   const { devDependencies } = JSON.parse(await readFile(join(packageRoot, 'package.json'), 'utf8')) as {
     devDependencies: Record<string, string>;
   };
   assert.ok(text.includes(`@bytecodealliance/jco@${devDependencies['@bytecodealliance/jco']}`));
 });
 
-for (const { shell, source, tools, guest, manifest = 'plugin.json' } of languages) {
+for (const { shell, source, tools, guest, manifest = 'plugin.json', env } of languages) {
   const title = `the plugin in ${guest.language} is built by the commands, calls a deployment and hands on its error`;
   const absent = tools.find((tool) => !findCommands([tool])[0]?.startsWith('/usr/bin/'));
   const reason = guest.missing ?? (absent && `the commands are for Debian 12, and /usr/bin has no ${absent}`);
@@ -98,9 +109,11 @@ for (const { shell, source, tools, guest, manifest = 'plugin.json' } of language
     await installInto(dir);
     await writeFile(join(dir, 'plugin.json'), blocks.get(manifest)!);
     await writeFile(join(dir, source), blocks.get(source)!);
-    await compile('bash', ['-euc', blocks.get(shell)!], { cwd: dir });
+    await compile('bash', ['-euc', blocks.get(shell)!], { cwd: dir, ...(env && { env }) });
     const ports = Object.assign(new FakePorts(), { deployments: tokens });
-    const host = new PluginHost({ sandbox: testSandbox, ports, cacheDir: join(dir, 'cache'), log: silentLogger });
+    const cacheDir = join(dir, 'cache');
+    // As for `dev`, because these components are large and run a few times.
+    const host = new PluginHost({ sandbox: testSandbox, ports, cacheDir, log: silentLogger, isFast: true });
     try {
       const plugin = await host.load(dir);
       assert.equal(
