@@ -97,6 +97,16 @@ export function forward(stream: Handle): bool {
   return output_forward(stream) != 0;
 }
 
+/** Begins an answer that is bytes: `{"media_type":"application/pdf"}`, with `"status"` and an object `"headers"`. */
+export function beginBytes(head: string): bool {
+  return output_begin(put(head)) != 0;
+}
+
+/** Sends bytes of the answer. */
+export function sendBytes(bytes: Uint8Array): bool {
+  return output_send(putBytes(bytes)) != 0;
+}
+
 // --- Uploaded files ---
 
 /** Returns the file's `{"name","media_type","size"}` for a field of the request's form; the size is in bytes. */
@@ -372,6 +382,10 @@ declare function release(handle: u64): void;
 declare function output_write(json: u64): u64;
 @external('extism:host/user', 'output_forward')
 declare function output_forward(stream: u64): u64;
+@external('extism:host/user', 'output_begin')
+declare function output_begin(head: u64): u64;
+@external('extism:host/user', 'output_send')
+declare function output_send(bytes: u64): u64;
 @external('extism:host/user', 'upload_info')
 declare function upload_info(field: u64): u64;
 @external('extism:host/user', 'upload_read')

@@ -836,6 +836,12 @@ AANA_IMPORT("remote", "[resource-drop]task") void aana_task_drop(aana_task self)
 AANA_IMPORT("output", "write") void aana_write(const char* chunk, uint32_t length, aana_empty_result* result);
 AANA_IMPORT("output", "forward") void aana_forward(aana_chunks source, aana_empty_result* result);
 
+/* An answer that is bytes: its head once, and then the bytes in base64. */
+AANA_IMPORT("output", "begin")
+void aana_begin(const char* media_type, uint32_t media_type_length, uint32_t status, const aana_header* headers,
+                uint32_t headers_length, aana_empty_result* result);
+AANA_IMPORT("output", "send") void aana_send(const char* base64, uint32_t length, aana_empty_result* result);
+
 /* --- functions of a plugin --- */
 
 #define AANA_EXPORT(function) __attribute__((export_name(function)))

@@ -167,6 +167,20 @@ pub fn upload_read_text(field: &str, offset: u64, length: u32) -> Result<(String
     }
 }
 
+/// Begins an answer that is bytes. Then `send_bytes` sends them, and `run` returns `null`.
+pub fn begin_bytes(media_type: &str, status: u16, headers: &[(&str, &str)]) -> Result<(), Error> {
+    let headers: Vec<[Slice; 2]> = headers.iter().map(|&(name, value)| [Slice::lent(name), Slice::lent(value)]).collect();
+    let call = |at: *mut Outcome<u8>| unsafe {
+        raw::begin(media_type.as_ptr(), media_type.len(), u32::from(status), headers.as_ptr(), headers.len(), at)
+    };
+    unsafe { returned::<Outcome<u8>>(call).take() }.map(|_| ())
+}
+
+/// Sends bytes of the answer, in base64.
+pub fn send_bytes(base64: &str) -> Result<(), Error> {
+    unsafe { returned::<Outcome<u8>>(|at| raw::send(base64.as_ptr(), base64.len(), at)).take() }.map(|_| ())
+}
+
 /// The source of a video or an image: exactly one of `path`, `url` and `content`.
 #[derive(Default)]
 pub struct Source<'a> {
@@ -2281,6 +2295,10 @@ mod raw {
     extern "C" {
         pub(super) fn write(chunk: *const u8, chunk_length: usize, at: *mut Outcome<u8>);
         pub(super) fn forward(chunks: u32, at: *mut Outcome<u8>);
+        pub(super) fn begin(
+            media_type: *const u8, media_type_length: usize, status: u32, headers: *const [Slice; 2], headers_length: usize, at: *mut Outcome<u8>,
+        );
+        pub(super) fn send(base64: *const u8, length: usize, at: *mut Outcome<u8>);
     }
 }
 

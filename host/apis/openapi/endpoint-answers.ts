@@ -2,7 +2,8 @@ import type { oas31 } from 'openapi3-ts';
 import {
   ANSWER_BY,
   answerCasesOf,
-  isTextAnswer,
+  bytesTypesOf,
+  isRawAnswer,
   type ServedEndpoint,
   textTypesOf,
 } from '../../endpoints/registry/index.ts';
@@ -18,6 +19,8 @@ export interface EndpointAnswers {
   readonly json: readonly Schema[];
   /** The media types of outputs that are sent as text. */
   readonly textTypes: readonly string[];
+  /** The media types of outputs that are sent as bytes. */
+  readonly bytesTypes: readonly string[];
 }
 
 /**
@@ -26,12 +29,12 @@ export interface EndpointAnswers {
  */
 export function endpointAnswers(endpoint: ServedEndpoint, name: string, schemas: SchemaComponents): EndpointAnswers {
   const { outputSchema, streaming } = endpoint;
-  const textTypes = textTypesOf(endpoint);
+  const rawTypes = { textTypes: textTypesOf(endpoint), bytesTypes: bytesTypesOf(endpoint) };
   const by = answerCasesOf(outputSchema);
   if (!by) {
     const output = schemas.add(`${name}Response`, outputSchema);
-    const isText = !streaming && isTextAnswer(outputSchema as Readonly<Record<string, unknown>>);
-    return { output, json: isText ? [] : [output], textTypes };
+    const isRaw = !streaming && isRawAnswer(outputSchema as Readonly<Record<string, unknown>>);
+    return { output, json: isRaw ? [] : [output], ...rawTypes };
   }
   const { $defs } = outputSchema as { readonly $defs?: unknown };
   const cases = by.cases.map(({ value, schema }, n) => ({
@@ -39,7 +42,7 @@ export function endpointAnswers(endpoint: ServedEndpoint, name: string, schemas:
       ...schema,
       ...($defs !== undefined && { $defs }),
     }),
-    isJson: streaming || !isTextAnswer(schema),
+    isJson: streaming || !isRawAnswer(schema),
   }));
   return {
     output: {
@@ -47,6 +50,6 @@ export function endpointAnswers(endpoint: ServedEndpoint, name: string, schemas:
       [ANSWER_BY]: { key: by.key, values: by.cases.map(({ value }) => value) },
     } as Schema,
     json: cases.flatMap(({ reference, isJson }) => (isJson ? [reference] : [])),
-    textTypes,
+    ...rawTypes,
   };
 }

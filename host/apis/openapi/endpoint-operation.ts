@@ -145,7 +145,7 @@ function jsonResponse(description: string, schema: oas31.SchemaObject | oas31.Re
 
 function successResponse(
   { streaming }: ServedEndpoint,
-  { output, json, textTypes }: EndpointAnswers,
+  { output, json, textTypes, bytesTypes }: EndpointAnswers,
   defer: EndpointExtension['defer'],
 ): oas31.ResponseObject {
   const schemas = [...json, ...(defer === 'optional' ? [TASK_ID] : [])];
@@ -157,6 +157,7 @@ function successResponse(
       content: {
         ...(only && { 'application/json': { schema: others.length === 0 ? only : { anyOf: schemas } } }),
         ...Object.fromEntries(textTypes.map((type) => [type, { schema: { type: 'string' } }])),
+        ...Object.fromEntries(bytesTypes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }])),
       },
     };
   const value: oas31.MediaTypeObject = { schema: { anyOf: [output, { $ref: '#/components/schemas/Error' }] } };

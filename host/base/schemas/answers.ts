@@ -7,6 +7,12 @@ import * as z from 'zod/mini';
 export const TEXT_ANSWER = 'x-aana-text';
 
 /**
+ * Marks an object `{ media_type, base64, status?, headers? }` among the outputs of an endpoint. The host answers a
+ * request with the bytes as the body and `media_type` as its content type. In JSON Schema: `"x-aana-bytes": true`.
+ */
+export const BYTES_ANSWER = 'x-aana-bytes';
+
+/**
  * Marks a union of outputs whose form depends on one key of the input. In JSON Schema: `"x-aana-answer-by": { "key":
  * "format", "values": ["json", "csv"] }`, with a value for each branch. An absent key and null stand for the first one.
  */
@@ -17,6 +23,18 @@ export function textAnswer<const T extends string>(mediaType: T, ...more: readon
   return z
     .strictObject({ media_type: z.enum([mediaType, ...more]), text: z.string() })
     .check(z.meta({ [TEXT_ANSWER]: true }));
+}
+
+/** Returns the schema of an answer that is bytes of one of these media types, such as `application/pdf`, not JSON. */
+export function bytesAnswer<const T extends string>(mediaType: T, ...more: readonly T[]) {
+  return z
+    .strictObject({
+      media_type: z.enum([mediaType, ...more]),
+      base64: z.string(),
+      status: z.optional(z.int().check(z.minimum(200), z.maximum(599))),
+      headers: z.optional(z.record(z.string(), z.string())),
+    })
+    .check(z.meta({ [BYTES_ANSWER]: true }));
 }
 
 /**

@@ -266,6 +266,17 @@ export interface AudioPort {
   readonly reference: AudioReference | GrowingAudio;
 }
 
+/** Takes an answer that is bytes. It checks the head, and throws `OutputError`. */
+export interface AnswerPort {
+  begin(head: {
+    readonly mediaType: string;
+    readonly status: number;
+    readonly headers: readonly (readonly [name: string, value: string])[];
+  }): void;
+  /** Resolves when there is room for more. */
+  send(bytes: Uint8Array): Promise<void>;
+}
+
 /** A file part of a request. The host stores the file. */
 export interface UploadedFile {
   readonly path: string;

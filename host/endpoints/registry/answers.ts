@@ -1,6 +1,6 @@
 import { fail } from '../../base/core/errors.ts';
 import { valueAt } from '../../base/core/json/json-pointer.ts';
-import { ANSWER_BY, TEXT_ANSWER } from '../../base/schemas/index.ts';
+import { ANSWER_BY, BYTES_ANSWER, TEXT_ANSWER } from '../../base/schemas/index.ts';
 import type { ServedEndpoint } from './endpoint.ts';
 import { isObject, listOf, mentions, type Schema } from './visit-values.ts';
 
@@ -10,22 +10,38 @@ export interface TextAnswer {
   readonly text: string;
 }
 
-type Answering = Pick<ServedEndpoint, 'name' | 'outputSchema' | 'streaming'>;
+export type Answering = Pick<ServedEndpoint, 'name' | 'outputSchema' | 'streaming'>;
 
 /** A media type without parameters. Other classes, such as images, are no text. */
 const MEDIA_TYPE = /^(?:text|application)\/[a-z0-9][a-z0-9!#$&^_.+-]{0,99}$/;
-const known = new WeakMap<object, readonly string[]>();
 
 /**
  * Returns the media types in which an endpoint may answer with text. Streamed values are always JSON. Throws
  * `EndpointError` if the schema names something that is no media type.
  */
-export function textTypesOf({ name, outputSchema, streaming }: Answering): readonly string[] {
-  if (streaming || !mentions(outputSchema, TEXT_ANSWER)) return [];
-  const before = known.get(outputSchema);
+export function textTypesOf(endpoint: Answering): readonly string[] {
+  return mediaTypesOf(endpoint, { marker: TEXT_ANSWER, member: 'text', mediaType: MEDIA_TYPE, what: 'text' });
+}
+
+/** What marks an answer that is not JSON, the key of its contents, and its media types. */
+interface AnswerKind {
+  readonly marker: string;
+  readonly member: string;
+  readonly mediaType: RegExp;
+  readonly what: string;
+}
+
+const known = new WeakMap<object, Map<string, readonly string[]>>();
+
+/** Returns the media types of the answers of one kind. Throws `EndpointError`. */
+export function mediaTypesOf({ name, outputSchema, streaming }: Answering, kind: AnswerKind): readonly string[] {
+  if (streaming || !mentions(outputSchema, kind.marker)) return [];
+  const byKind = known.get(outputSchema) ?? new Map<string, readonly string[]>();
+  known.set(outputSchema, byKind);
+  const before = byKind.get(kind.marker);
   if (before) return before;
-  const types = outputsOf(outputSchema as Schema).flatMap((branch) => mediaTypesOf(name, branch));
-  known.set(outputSchema, types);
+  const types = outputsOf(outputSchema as Schema).flatMap((branch) => typesIn(name, branch, kind));
+  byKind.set(kind.marker, types);
   return types;
 }
 
@@ -58,9 +74,9 @@ export function answerCasesOf(schema: object): AnswerCases | undefined {
   return cases.length === values.length ? { key: by['key'], cases } : undefined;
 }
 
-/** Whether a schema is that of a text answer. */
-export function isTextAnswer(schema: Schema): boolean {
-  return schema[TEXT_ANSWER] === true;
+/** Whether a schema is that of an answer that is not JSON. */
+export function isRawAnswer(schema: Schema): boolean {
+  return schema[TEXT_ANSWER] === true || schema[BYTES_ANSWER] === true;
 }
 
 /** Returns an output schema, and the branches of its union. */
@@ -70,20 +86,20 @@ function outputsOf(root: Schema): Schema[] {
     .filter(isObject);
 }
 
-function mediaTypesOf(endpoint: string, schema: Schema): readonly string[] {
-  if (!isTextAnswer(schema)) return [];
-  const { media_type: mediaType, text } = isObject(schema['properties']) ? schema['properties'] : {};
-  const rule = isObject(mediaType) ? mediaType : {};
-  const types = 'const' in rule ? [rule['const']] : listOf(rule['enum']);
-  const wrong = types.find((type) => typeof type !== 'string' || !MEDIA_TYPE.test(type) || type === 'application/json');
-  if (wrong !== undefined || types.length === 0 || !isObject(text) || text['type'] !== 'string')
+function typesIn(endpoint: string, schema: Schema, { marker, member, mediaType, what }: AnswerKind): readonly string[] {
+  if (schema[marker] !== true) return [];
+  const properties = isObject(schema['properties']) ? schema['properties'] : {};
+  const [rule, contents] = [properties['media_type'], properties[member]].map((one) => (isObject(one) ? one : {}));
+  const types = 'const' in rule! ? [rule['const']] : listOf(rule!['enum']);
+  const wrong = types.find((type) => typeof type !== 'string' || !mediaType.test(type) || type === 'application/json');
+  if (wrong !== undefined || types.length === 0 || contents!['type'] !== 'string')
     throw fail(
       'EndpointError',
       wrong === undefined
-        ? `endpoint ${endpoint}: an output with ${TEXT_ANSWER} is an object with \`media_type\` (an enum of media ` +
-            `types) and \`text\` (a string)`
-        : `endpoint ${endpoint}: ${JSON.stringify(wrong)} is not a media type for text, such as "text/csv" or ` +
-            `"application/x-subrip", without parameters`,
+        ? `endpoint ${endpoint}: an output with ${marker} is an object with \`media_type\` (an enum of media ` +
+            `types) and \`${member}\` (a string)`
+        : `endpoint ${endpoint}: ${JSON.stringify(wrong)} is not a media type for ${what}, such as "text/csv" or ` +
+            `"application/${what === 'text' ? 'x-subrip' : 'pdf'}", without parameters`,
     );
   return types as string[];
 }

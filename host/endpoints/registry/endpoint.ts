@@ -4,6 +4,7 @@ import { type AanaError, fail } from '../../base/core/errors.ts';
 import type { RequestContext } from '../../base/core/request-context.ts';
 import type { UploadedFile } from '../../io/media/index.ts';
 import { checkedValue, MOST_ENTRIES, type ValidationEntry, validationEntries } from '../../base/schemas/index.ts';
+import type { AnswerSink } from './bytes-answers.ts';
 import { echoed } from './echo.ts';
 
 export type { UploadedFile };
@@ -19,6 +20,8 @@ export interface EndpointRun extends RequestContext {
   readonly files: ReadonlyMap<string, UploadedFile>;
   /** Sends one JSON text to the client. Resolves when the client has room for more. Only for streaming endpoints. */
   readonly write: (chunk: string) => Promise<void>;
+  /** Takes an answer that is bytes while it is made. Default: such an answer is returned as JSON. */
+  readonly answer?: AnswerSink | undefined;
   /** Called with the progress of the run, from 0 to 1, if somebody watches it. */
   readonly onProgress?: (fraction: number) => void;
 }

@@ -5,6 +5,7 @@ import { KeptPlaces, type KeptPlacesOptions } from '../../base/core/kept-places.
 import { type RequestContext, requestContextOf } from '../../base/core/request-context.ts';
 import { RequestScope } from '../../base/core/async/request-scope.ts';
 import { textTypesOf } from './answers.ts';
+import { bytesTypesOf } from './bytes-answers.ts';
 import { parseInput, type ServedEndpoint, type ServedOptions, type UploadedFile } from './endpoint.ts';
 import { checkOutput } from './output-check.ts';
 
@@ -85,7 +86,7 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
     return JSON.stringify(value) ?? 'null';
   };
   const outputSchema = schemaOf(output, 'output', name);
-  textTypesOf({ name, outputSchema, streaming }); // throws if the schema names a wrong media type
+  for (const typesOf of [textTypesOf, bytesTypesOf]) typesOf({ name, outputSchema, streaming }); // throws if the schema names a wrong media type
   return {
     ...options,
     description,

@@ -1,5 +1,6 @@
 export { ANSWER_BY } from '../../base/schemas/index.ts';
-export { answerCasesOf, isTextAnswer, textAnswerOf, textTypesOf } from './answers.ts';
+export { answerCasesOf, isRawAnswer, textAnswerOf, textTypesOf } from './answers.ts';
+export { type AnswerHead, type AnswerSink, bytesAnswerOf, bytesTypesOf } from './bytes-answers.ts';
 export { parseInput, type ServedEndpoint, type ServedOptions, type UploadedFile, validationError } from './endpoint.ts';
 export { fileKeys, findFileReferences } from './file-references.ts';
 export {

@@ -2,6 +2,7 @@ import { withDeadline } from '../../base/core/abort.ts';
 import { fail } from '../../base/core/errors.ts';
 import { type RequestContext, requestContextOf } from '../../base/core/request-context.ts';
 import type { ValidationEntry } from '../../base/schemas/index.ts';
+import type { AnswerSink } from './bytes-answers.ts';
 import { type ServedEndpoint, type UploadedFile, validationError } from './endpoint.ts';
 import { checkExactlyOne } from './exactly-one.ts';
 import { findFileReferences } from './file-references.ts';
@@ -14,6 +15,8 @@ export interface InvokeOptions extends RequestContext {
   readonly files?: ReadonlyMap<string, UploadedFile>;
   /** Takes each streamed JSON text. Required for streaming endpoints. */
   readonly write?: (chunk: string) => Promise<void>;
+  /** Takes an answer that is bytes while it is made. The output is then `null`. Default: it is a part of the output. */
+  readonly answer?: AnswerSink;
   /** Called with the progress of the run, from 0 to 1. */
   readonly onProgress?: (fraction: number) => void;
 }
@@ -44,6 +47,7 @@ export async function invoke(endpoint: ServedEndpoint, input: unknown, options: 
       timeoutMs,
       signal: ending.signal,
       files,
+      answer: options.answer,
       ...(options.onProgress && { onProgress: options.onProgress }),
       write: write ?? (() => Promise.reject(new TypeError(`endpoint ${endpoint.name} does not stream`))),
     }),

@@ -2,6 +2,7 @@ import type { EndpointDescription } from '../../base/core/endpoint-description.t
 import { fail } from '../../base/core/errors.ts';
 import { type RequestContext, requestContextOf } from '../../base/core/request-context.ts';
 import { textTypesOf } from './answers.ts';
+import { type AnswerSink, bytesTypesOf, CheckedAnswer } from './bytes-answers.ts';
 import type { EndpointRun, ServedEndpoint, ServedOptions, UploadedFile } from './endpoint.ts';
 import { checkComponentInput, compileSchema, fromComponent, outputCheck } from './output-check.ts';
 
@@ -20,6 +21,7 @@ export interface EndpointSource {
       readonly signal: AbortSignal;
       readonly files: ReadonlyMap<string, UploadedFile>;
       readonly write?: (chunk: string) => Promise<void>;
+      readonly answer?: AnswerSink;
       readonly onProgress?: (fraction: number) => void;
     },
   ): Promise<string>;
@@ -46,6 +48,7 @@ export function pluginEndpoints(plugin: EndpointSource): ServedEndpoint[] {
 
 function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): ServedEndpoint {
   textTypesOf(info); // throws if the schema names a wrong media type
+  const mayBeBytes = bytesTypesOf(info).length > 0;
   const check = outputCheck(info.name, info.outputSchema);
   const checked = (write: EndpointRun['write']): EndpointRun['write'] =>
     check
@@ -63,7 +66,7 @@ function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): Serv
     plugin: plugin.name,
     ...(plugin.deployments && { deployments: plugin.deployments }),
     validate: jsonSchemaValidator(info.name, info.inputSchema),
-    run: async ({ input, requestId, timeoutMs, signal, files, write, onProgress, ...run }) => {
+    run: async ({ input, requestId, timeoutMs, signal, files, write, answer: sink, onProgress, ...run }) => {
       run.meter?.ran();
       const invocation = {
         ...requestContextOf(run),
@@ -74,12 +77,15 @@ function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): Serv
         signal,
         files,
       };
+      const bytes = mayBeBytes ? new CheckedAnswer(info, sink) : undefined;
       try {
         const answer = await plugin.run({
           ...invocation,
           ...(info.streaming && { write: checked(write) }),
+          ...(bytes && { answer: bytes }),
           ...(onProgress && { onProgress }),
         });
+        if (bytes?.output !== undefined) return bytes.output;
         if (!info.streaming) check?.(answer);
         return answer;
       } catch (error) {

@@ -623,7 +623,7 @@ function hostThatLogs(lines: unknown[]): Parameters<ReturnType<typeof defineEndp
       isCancelled: () => false,
     },
     progress: { report: absent, reportStep: absent },
-    output: { write: absent, forward: absent },
+    output: { write: absent, forward: absent, begin: absent, send: absent },
     uploads: { info: absent, read: absent, readText: absent },
     media: { Video: { open: absent }, Image: { open: absent, decode: absent } },
     deployments: { call: absent, open: absent, callWithImages: absent, openWithImages: absent },

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { BytesAnswer } from './capabilities/bytes-answer.ts';
 import { type Capability, type Uses, withCapabilities } from './capabilities/capabilities.ts';
 import { checked, fromClient, fromEndpoint, runInScope } from './checked.ts';
 import { after, isPromise, type MaybePromise } from './maybe-promise.ts';
@@ -131,8 +132,12 @@ export function endpointOf<I extends Schema, O extends Schema, U extends Capabil
   };
   const respond = (host: Host, scope: HandleScope, raw: string): MaybePromise<string> => {
     const args = accept(JSON.parse(raw)) as z.output<I>;
-    if (definition.stream !== true)
-      return after(definition.run(args, contextOf(new Context(host, scope), host, scope)), encode);
+    if (definition.stream !== true) {
+      const outputs = definition.run(args, contextOf(new Context(host, scope), host, scope));
+      return after(outputs, (value) =>
+        value instanceof BytesAnswer ? after(value.send(host.output), () => 'null') : encode(value),
+      );
+    }
     const ctx = contextOf(new StreamContext<z.input<O>>(host, scope, encode), host, scope);
     return after(definition.run(args, ctx), (values) => after(writeAll(values, ctx), () => 'null'));
   };

@@ -11,7 +11,7 @@ export interface Info {
   readonly inputSchema: string;
   /**
    * JSON Schema of the output, or of one streamed value. An object with `x-aana-text` in it is an answer that is
-   * text of a media type.
+   * text of a media type, and one with `x-aana-bytes` an answer that is bytes.
    */
   readonly outputSchema: string;
   readonly streaming: boolean;

@@ -122,5 +122,7 @@ export const worldFunctions = {
   'output': [
     { name: 'write', call: 'output.write' },
     { name: 'forward', call: 'output.forward' },
+    { name: 'begin', call: 'output.begin' },
+    { name: 'send', call: 'output.send' },
   ],
 } as const satisfies Record<string, readonly WorldFunction[]>;

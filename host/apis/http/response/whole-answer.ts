@@ -1,19 +1,24 @@
 import type { Context } from 'koa';
-import { type ServedEndpoint, textAnswerOf } from '../../../endpoints/registry/index.ts';
+import { bytesAnswerOf, type ServedEndpoint, textAnswerOf } from '../../../endpoints/registry/index.ts';
+import { contentType, RAW_POLICY, rawHeaders } from './bytes-answer.ts';
 
-/** Browsers run nothing in a text answer, because the author of a plugin chooses its media type. */
-const TEXT_POLICY = "default-src 'none'; frame-ancestors 'none'; sandbox";
-
-/** Sends the output of an endpoint that does not stream: JSON, or text of the media type that the output names. */
+/**
+ * Sends the output of an endpoint that does not stream: JSON, or text or bytes of the media type that the output names.
+ */
 export function sendOutput(ctx: Context, endpoint: ServedEndpoint, output: string): void {
-  const answer = textAnswerOf(endpoint, output);
-  if (!answer) {
+  const text = textAnswerOf(endpoint, output);
+  const bytes = bytesAnswerOf(endpoint, output);
+  if (text) {
+    ctx.res.setHeader('content-type', contentType(text.mediaType));
+    ctx.res.setHeader('content-security-policy', RAW_POLICY);
+    ctx.body = text.text;
+  } else if (bytes) {
+    ctx.status = bytes.status;
+    for (const [name, value] of [...bytes.headers, ...Object.entries(rawHeaders)]) ctx.res.setHeader(name, value);
+    ctx.res.setHeader('content-type', bytes.mediaType);
+    ctx.body = bytes.bytes;
+  } else {
     ctx.type = 'application/json';
     ctx.body = output;
-    return;
   }
-  const { mediaType, text } = answer;
-  ctx.res.setHeader('content-type', mediaType.startsWith('text/') ? `${mediaType}; charset=utf-8` : mediaType);
-  ctx.res.setHeader('content-security-policy', TEXT_POLICY);
-  ctx.body = text;
 }

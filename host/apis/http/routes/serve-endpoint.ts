@@ -8,6 +8,7 @@ import type { HttpAppOptions } from '../options.ts';
 import { readBody } from '../request/request-body.ts';
 import { abortOnClose, noteStreamFailure, traceparentOf } from '../request/request-context.ts';
 import { workContextOf } from '../request/work-context.ts';
+import { BytesAnswer } from '../response/bytes-answer.ts';
 import { JsonStream } from '../response/stream.ts';
 import { sendOutput } from '../response/whole-answer.ts';
 import { admitDeferred, deferRequest, isDeferred } from './tasks/deferral.ts';
@@ -29,6 +30,7 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
     return await deferRequest(ctx, endpoint, options.tasks, body);
   }
   const stream = new JsonStream(ctx, { signal, keepAliveMs: options.limits.stream_keep_alive_s * 1000 });
+  const bytes = new BytesAnswer(ctx, signal);
   try {
     const output = await invoke(endpoint, body.input, {
       ...workContextOf(ctx),
@@ -36,11 +38,13 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
       signal,
       files: body.files,
       write: stream.write,
+      answer: bytes,
     });
     if (endpoint.streaming) return stream.end();
+    if (bytes.hasBegun) return bytes.end();
     sendOutput(ctx, endpoint, output);
   } catch (error) {
-    if (!stream.started) throw error;
+    if (!stream.started && !bytes.isSent) throw error;
     noteStreamFailure(ctx, error, signal.aborted);
     options.log.warn('stream failed', {
       requestId: ctx.state['requestId'],
@@ -48,6 +52,7 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
       ...traceFields(traceparentOf(ctx)),
       ...errorLogFields(error),
     });
-    stream.fail(error, showsInside(ctx, options.includeStacktrace));
+    if (bytes.isSent) bytes.cut();
+    else stream.fail(error, showsInside(ctx, options.includeStacktrace));
   }
 }

@@ -85,6 +85,16 @@ else {
     });
   });
 
+  Capabilities('an answer is sent in bytes, with its status and headers', async ({ run }) => {
+    const sent: unknown[] = [];
+    const answer = {
+      begin: (head: unknown) => void sent.push(head),
+      send: async (bytes: Uint8Array) => void sent.push([...bytes]),
+    };
+    assert.is(await run('answer', {}, { answer }), null);
+    assert.equal(sent, [{ mediaType: 'image/png', status: 201, headers: [['etag', '"1"']] }, [0, 255, 0], [255, 0]]);
+  });
+
   Capabilities('values are kept by key, in bytes', async ({ run, ports }) => {
     assert.equal(await run('store'), ['none', '', ['b', 'c'], 'välue 1', true, false]);
     assert.equal([...ports.values.keys()], ['capable a', 'capable c']);

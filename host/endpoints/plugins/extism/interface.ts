@@ -19,6 +19,8 @@ export const userFunctions = {
   release: undefined,
   output_write: undefined,
   output_forward: undefined,
+  output_begin: undefined,
+  output_send: undefined,
   upload_info: undefined,
   upload_read: undefined,
   upload_read_text: undefined,

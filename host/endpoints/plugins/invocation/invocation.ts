@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../../base/core/request-context.ts';
 import type { RequestUrls } from '../capabilities/scope/request-urls.ts';
-import type { UploadedFile } from '../ports.ts';
+import type { AnswerPort, UploadedFile } from '../ports.ts';
 
 /** A request to run an endpoint. */
 export interface PluginInvocation extends RequestContext {
@@ -16,6 +16,8 @@ export interface PluginInvocation extends RequestContext {
   readonly requestUrls?: RequestUrls | undefined;
   /** Sends one streamed value. Resolves when the client has room for more. Rejects when the client has gone. */
   write?(chunk: string): Promise<void>;
+  /** Takes an answer that is bytes. Undefined where the endpoint has none. */
+  readonly answer?: AnswerPort;
   /** Called with the progress: a fraction from 0 to 1, and a text. */
   onProgress?(fraction: number, text: string): void;
 }

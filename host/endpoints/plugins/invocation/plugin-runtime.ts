@@ -381,7 +381,7 @@ export class PluginRuntime {
 
   #newScope(request: PluginInvocation, place: string | undefined, deadlineAt: number): InvocationScope {
     const { name, ports, granted, telemetry, runHelper } = this.#options;
-    const { files, write, onProgress, requestUrls = new RequestUrls(request.input) } = request;
+    const { files, write, answer, onProgress, requestUrls = new RequestUrls(request.input) } = request;
     const context = { ...requestContextOf(request), requestId: request.requestId, traceparent: place, deadlineAt };
     return new InvocationScope({
       expectedDeployments: this.#called.expectedOf(request.endpoint),
@@ -401,6 +401,7 @@ export class PluginRuntime {
           })),
       onProgress: onProgress && ((fraction, text) => request.onProgress!(fraction, text)),
       write: write && ((chunk) => request.write!(chunk)),
+      answer,
     });
   }
 

@@ -1,6 +1,16 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { defineEndpoint, defineHelper, definePlugin, FileInput, HostError, z } from '../node.ts';
+import {
+  answerBy,
+  asBytes,
+  bytesAnswer,
+  defineEndpoint,
+  defineHelper,
+  definePlugin,
+  FileInput,
+  HostError,
+  z,
+} from '../node.ts';
 import { type FakeHost, FakeRepositories, type FakeStorage, runEndpoint } from '../testing/testing.ts';
 import { decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 
@@ -342,6 +352,43 @@ Capabilities('an uploaded file is read whole, in parts and in pieces that end be
     [missing.name, missing.kind, missing.data],
     ['UploadedFileNotFound', 'invalid-input', { content: 'other' }],
   );
+});
+
+Capabilities('an answer of bytes is sent in pieces, whole or from a generator', async () => {
+  const making = definePlugin([
+    defineEndpoint({
+      ...{ ...anything, name: 'make', input: z.strictObject({ form: z.enum(['png', 'parts', 'later', 'json']) }) },
+      output: answerBy('form', {
+        png: bytesAnswer('image/png', 'text/csv'),
+        parts: bytesAnswer('text/csv'),
+        later: bytesAnswer('text/csv'),
+        json: z.strictObject({ n: z.int() }),
+      }),
+      run({ form }) {
+        if (form === 'json') return { n: 1 };
+        if (form === 'png') return asBytes('image/png', new Uint8Array(300_000).fill(7), { status: 201 });
+        const parts = function* () {
+          for (const text of ['a,', 'b']) yield encodeUtf8(text);
+        };
+        const later = async function* () {
+          for (const part of parts()) yield await Promise.resolve(part);
+        };
+        return asBytes('text/csv', form === 'parts' ? parts() : later(), { headers: { ETag: '"1"' } });
+      },
+    }),
+  ]);
+  const made = (form: string) => runEndpoint(making, 'make', { form });
+  const json = await made('json');
+  assert.equal([json.output, json.answer], [{ n: 1 }, undefined]);
+  const { bytes, ...png } = (await made('png')).answer!;
+  assert.equal(
+    [png, bytes.length, bytes.every((byte) => byte === 7)],
+    [{ mediaType: 'image/png', status: 201, headers: {} }, 300_000, true],
+  );
+  for (const form of ['parts', 'later']) {
+    const { bytes: text, ...head } = (await made(form)).answer!;
+    assert.equal([head, decodeUtf8(text)], [{ mediaType: 'text/csv', status: 200, headers: { etag: '"1"' } }, 'a,b']);
+  }
 });
 
 Capabilities('images of a dialog and of a data URL reach the deployment as handles, each once', async () => {

@@ -11,6 +11,7 @@ import type { Host, LogLevel } from '../host.ts';
 import { isPromise, type MaybePromise } from '../maybe-promise.ts';
 import { requireNothingLeft } from '../guest/event-loop.ts';
 import type { Plugin } from '../plugin.ts';
+import { fromBase64 } from '../guest/base64.ts';
 import { decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 
 /**
@@ -91,11 +92,22 @@ export interface FakeHost {
   readonly traceparent?: string;
 }
 
+/** An answer that is bytes. */
+export interface FakeAnswer {
+  readonly mediaType: string;
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Uint8Array;
+}
+
 export interface RunResult {
-  /** The result of `run`, or `null` for a streaming endpoint. */
+  /** The result of `run`, or `null` for a streaming endpoint and for an answer that is bytes. */
   readonly output: unknown;
   /** The streamed values. */
   readonly written: readonly unknown[];
+  /** The answer that is bytes. Undefined for another one. */
+  readonly answer: FakeAnswer | undefined;
   readonly logs: readonly { readonly level: LogLevel; readonly message: string; readonly fields: unknown }[];
   readonly progress: readonly { readonly fraction: number; readonly text: string; readonly until?: number }[];
   /** Outbound requests in order. */
@@ -131,6 +143,7 @@ export async function runEndpoint(
   return {
     output,
     written: run.written,
+    answer: run.answer,
     logs: run.logs,
     progress: run.progress,
     requests: run.requests,
@@ -144,6 +157,7 @@ class FakeRun {
   readonly calls: { deployment: string; method: string; args: unknown }[] = [];
   readonly progress: { fraction: number; text: string; until?: number }[] = [];
   readonly requests: FakeRequest[] = [];
+  answer: FakeAnswer | undefined;
   readonly #fakes: FakeHost;
   readonly #plugin: Plugin;
   readonly #open = new Set<object>();
@@ -202,6 +216,12 @@ class FakeRun {
     },
     output: {
       write: (chunk) => atBorder(() => this.#write(chunk)),
+      begin: ({ headers, ...head }) =>
+        void (this.answer = { ...head, headers: Object.fromEntries(headers), bytes: new Uint8Array() }),
+      send: (base64) => {
+        const { bytes, ...head } = this.answer!;
+        this.answer = { ...head, bytes: Uint8Array.from([...bytes, ...fromBase64(base64)]) };
+      },
       forward: (source) =>
         atBorder(() => {
           for (let values = source.next(); values.length > 0; values = source.next())

@@ -28,7 +28,7 @@ declare module 'aana:host/endpoint@0.1.0' {
     inputSchema: string,
     /**
      * JSON Schema of the output, or of one streamed value. An object with `x-aana-text` in it is an answer that is
-     * text of a media type.
+     * text of a media type, and one with `x-aana-bytes` an answer that is bytes.
      */
     outputSchema: string,
     streaming: boolean,

@@ -160,11 +160,15 @@ export class Api {
     return (text === '' ? undefined : JSON.parse(text)) as T;
   }
 
-  /** Returns the JSON of the answer. An answer that is text becomes an object with its media type, as in a task. */
+  /**
+   * Returns the JSON of the answer. An answer that is text or bytes becomes an object with its media type, as in a task.
+   */
   async call<T>(path: string, input: unknown, options?: CallOptions): Promise<T> {
     const response = await this.#post(path, input, options);
     const [type = ''] = (response.headers.get('content-type') ?? '').split(';');
     const mediaType = type.trim().toLowerCase();
+    if (response.headers.get('x-aana-answer') === 'bytes')
+      return { media_type: mediaType, base64: base64Of(new Uint8Array(await response.arrayBuffer())) } as T;
     if (mediaType === '' || mediaType.includes('json')) return (await response.json()) as T;
     return { media_type: mediaType, text: await response.text() } as T;
   }
@@ -227,6 +231,12 @@ export class Api {
     for (const [name, file] of files) form.set(name, file);
     return this.fetch('POST', path, options, {}, form);
   }
+}
+
+function base64Of(bytes: Uint8Array): string {
+  let binary = '';
+  for (let at = 0; at < bytes.length; at += 8_192) binary += String.fromCharCode(...bytes.subarray(at, at + 8_192));
+  return btoa(binary);
 }
 
 /** Returns a query with its question mark, or an empty text. */

@@ -1,9 +1,12 @@
 import { type AanaError, fail } from '../../../../base/core/errors.ts';
+import type { AnswerPort } from '../../ports.ts';
 
 export interface ClientOutputOptions {
   /** Sends one chunk. Resolves when the client has room for more. Undefined when the endpoint does not stream. */
   readonly write: ((chunk: string) => Promise<void>) | undefined;
-  /** Maximum bytes of all chunks together. */
+  /** Takes an answer that is bytes. Undefined when the endpoint has none. */
+  readonly answer: AnswerPort | undefined;
+  /** Maximum bytes of all chunks together, or of the answer. */
   readonly limitBytes: number;
   /** Called for each chunk of the guest. */
   onChunk(): void;
@@ -52,6 +55,28 @@ export class ClientOutput {
     );
   }
 
+  begin(head: Parameters<AnswerPort['begin']>[0]): void {
+    this.#answer.begin(head);
+  }
+
+  /** Sends bytes of the answer. Resolves when the client has room for more. */
+  sendBytes(bytes: Uint8Array): Promise<void> {
+    this.#count(bytes.length);
+    return this.#answer.send(bytes);
+  }
+
+  get #answer(): AnswerPort {
+    const { answer } = this.#options;
+    if (!answer) throw fail('OutputError', 'the output schema of this endpoint has no answer that is bytes');
+    return answer;
+  }
+
+  #count(bytes: number): void {
+    const { limitBytes } = this.#options;
+    this.#writtenBytes += bytes;
+    if (this.#writtenBytes > limitBytes) throw outputTooLarge(limitBytes);
+  }
+
   #inTurn(write: () => Promise<void>): Promise<void> {
     const sending = this.#earlier ? this.#earlier.then(write) : write();
     this.#earlier = sending.catch(() => {});
@@ -64,11 +89,10 @@ export class ClientOutput {
   }
 
   async #write(chunk: string): Promise<void> {
-    const { write, limitBytes, onSpent } = this.#options;
+    const { write, onSpent } = this.#options;
     if (this.#end) throw this.#end.reason;
     if (!write) throw fail('NotStreaming', 'this endpoint was not called as a streaming endpoint');
-    this.#writtenBytes += Math.max(1, Buffer.byteLength(chunk));
-    if (this.#writtenBytes > limitBytes) throw outputTooLarge(limitBytes);
+    this.#count(Math.max(1, Buffer.byteLength(chunk)));
     const startedAt = performance.now();
     const written = write(chunk); // checks and sends the chunk before the first wait
     onSpent(performance.now() - startedAt);

@@ -4,6 +4,7 @@ import { KeptPlaces } from '../../../../base/core/kept-places.ts';
 import type { RequestContext } from '../../../../base/core/request-context.ts';
 import type { Granted } from '../../rights/grants.ts';
 import type {
+  AnswerPort,
   DeploymentCallOptions,
   DeploymentPort,
   MediaScopePort,
@@ -33,6 +34,8 @@ export interface InvocationScopeOptions {
   /** The URLs of the request that the invocation answers. A helper has the URLs of its parent. */
   readonly requestUrls: RequestUrls;
   readonly write: ((chunk: string) => Promise<void>) | undefined;
+  /** Takes an answer that is bytes. Default: the endpoint has no such answer. */
+  readonly answer?: AnswerPort | undefined;
   /** Called with the progress of the invocation. Default: the progress of deployments is not asked for. */
   readonly onProgress?: ((fraction: number, text: string) => void) | undefined;
   readonly granted: Granted;
@@ -80,7 +83,7 @@ export class InvocationScope {
 
   constructor(options: InvocationScopeOptions) {
     this.#options = options;
-    const { write, granted, onProgress, ports, context, expectedDeployments = [] } = options;
+    const { write, answer, granted, onProgress, ports, context, expectedDeployments = [] } = options;
     this.progress = onProgress && new InvocationProgress(onProgress);
     this.#places = new KeptPlaces({
       reserve: (name, by) => ports.deployments.reserve(name, by),
@@ -89,7 +92,7 @@ export class InvocationScope {
     });
     this.held = new HeldChars(heldCharsLimits(granted.limits).invocation, options.held);
     this.output = new ClientOutput({
-      ...{ write, limitBytes: granted.limits.outputBytes },
+      ...{ write, answer, limitBytes: granted.limits.outputBytes },
       onChunk: () => (this.#isTouched = true),
       onSpent: (ms) => this.charge(ms),
     });
@@ -233,6 +236,7 @@ export class InvocationScope {
       held: this.held,
       charge: (ms) => this.charge(ms),
       write: (chunk) => this.output.send(chunk),
+      answer: this.output,
       keep: (resource) => this.#keep(resource),
       get: (handle, kind) => this.#get(handle, kind),
     };

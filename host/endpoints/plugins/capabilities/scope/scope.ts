@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../../../base/core/request-context.ts';
 import type { Granted } from '../../rights/grants.ts';
 import type {
+  AnswerPort,
   AudioPort,
   DeploymentCallOptions,
   DeploymentPort,
@@ -58,6 +59,8 @@ export interface CapabilityScope {
   charge(ms: number): void;
   /** Sends one streamed value, which is JSON. */
   write(chunk: string): Promise<void>;
+  /** Takes the answer that is bytes. Throws where the endpoint has none. */
+  readonly answer: { begin: AnswerPort['begin']; sendBytes: AnswerPort['send'] };
   keep(resource: Resource): number;
   get<K extends Resource['kind']>(handle: number, kind: K): Resource & { kind: K };
 }

@@ -8,6 +8,7 @@ import type {
   VideoMetadata,
 } from '../../../../../wit/generated/world/media.ts';
 import type { Request, Response } from '../../../../../wit/generated/world/http.ts';
+import type { AnswerHead } from '../../../../../wit/generated/world/output.ts';
 import type { FileInfo, TextPiece } from '../../../../../wit/generated/world/uploads.ts';
 import type { Error as WitError } from '../../../../../wit/generated/world/types.ts';
 import { maxFrameBytes } from '../../sandbox/frames.ts';
@@ -35,6 +36,11 @@ const HttpRequest = z.strictObject({
   method: z._default(z.enum(['get', 'post']), 'get'),
   url: z.string(),
   headers: z._default(z.array(z.tuple([z.string(), z.string()])), []),
+});
+const Head = z.strictObject({
+  media_type: z.string(),
+  status: z._default(z.int().check(z.minimum(0), z.maximum(65_535)), 200),
+  headers: z._default(z.record(z.string(), z.string()), {}),
 });
 const maxRandomBytes = 64 * 1024;
 
@@ -116,6 +122,15 @@ export function hostFunctions(
     }),
     output_forward: attempt((_, stream) => {
       link.call('output#forward', Number(stream));
+      return done;
+    }),
+    output_begin: attempt((context, head) => {
+      const { media_type: mediaType, status, headers } = parsed(Head, text(context, head!), 'the head');
+      link.call('output#begin', { mediaType, status, headers: Object.entries(headers) } satisfies AnswerHead);
+      return done;
+    }),
+    output_send: attempt((context, bytes) => {
+      link.call('output#send', Buffer.from(blocks.bytes(context, bytes!)).toString('base64'));
       return done;
     }),
     upload_info: attempt((context, field) => {

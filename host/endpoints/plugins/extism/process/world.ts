@@ -6,7 +6,7 @@ const functionsByInterface = {
   log: ['log'],
   invocation: ['request-id', 'remaining-ms', 'user', 'priority', 'traceparent'],
   progress: ['report'],
-  output: ['write', 'forward'],
+  output: ['write', 'forward', 'begin', 'send'],
   uploads: ['info', 'read', 'read-text'],
   media: [
     ...['[static]video.open', '[method]video.info', '[method]video.metadata', '[method]video.extract-audio'],
