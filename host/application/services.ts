@@ -76,7 +76,7 @@ export class Services {
   readonly pulls: ModelPulls;
   readonly deployments: DeploymentManager;
   readonly routers = new RouterSet();
-  readonly endpoints = new EndpointRegistry({ ownerOf: (path) => this.routers.ownerOf(path) });
+  readonly endpoints = new EndpointRegistry({ ownerOf: (path, method) => this.routers.ownerOf(path, method) });
   readonly pluginSet: PluginSet;
   /** What plugins get of this application. Those with `media` need `openMedia` first. */
   readonly pluginPorts: PluginPorts;

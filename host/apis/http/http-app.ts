@@ -4,7 +4,7 @@ import Koa, { type Context } from 'koa';
 import { fail } from '../../base/core/errors.ts';
 import { withoutNews } from '../../base/core/log/logger.ts';
 import { noTelemetry } from '../../base/core/telemetry.ts';
-import { isOwnPath } from '../../endpoints/registry/index.ts';
+import { isOwnPath, methodOf } from '../../endpoints/registry/index.ts';
 import { type DashboardOptions, dashboardOf } from './dashboard/dashboard.ts';
 import { isAuthenticated } from './guards/api-key-guard.ts';
 import { isPreflight } from './guards/cors.ts';
@@ -12,6 +12,7 @@ import { HttpError, nothingAt } from './response/error-body.ts';
 import { funnel } from './funnel.ts';
 import { type Guard, guardsOf, passGuards } from './guards/guards.ts';
 import type { HttpAppOptions } from './options.ts';
+import { noteEndpoint, runs } from './request/reading.ts';
 import { requestRecorder } from './request/request-telemetry.ts';
 import { McpService } from './routes/mcp/mcp-service.ts';
 import { serveEndpoint } from './routes/serve-endpoint.ts';
@@ -79,6 +80,7 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
     (ctx: Context): Promise<void> => {
       // Guards, limits and errors of another path are those of the route's own path.
       ctx.path = system.ownPath(ctx.path);
+      noteEndpoint(ctx, options.registry.find(ctx.path));
       return funnel(ctx, () => passGuards(guards, ctx, () => serve(ctx)), options, begin, routeOf);
     };
   return {
@@ -152,7 +154,7 @@ function hasPath(path: string, system: HostRouter, { registry, routers }: HttpAp
 async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): Promise<void> {
   const { registry, routers, isDeployed, apiKeys } = options;
   const endpoint = registry.find(ctx.path);
-  if (endpoint && ctx.method === 'POST' && isDeployed()) return serveEndpoint(ctx, endpoint, options);
+  if (endpoint && runs(ctx, endpoint) && isDeployed()) return serveEndpoint(ctx, endpoint, options);
   const isOurs = ctx.path !== '/' || !routers.hasRoot;
   if (isOurs && system.match(ctx.path, ctx.method).route) return enter(system.routes(), ctx);
   const layers = isOurs ? system.match(ctx.path, 'GET').path : [];
@@ -167,10 +169,12 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
   if (!isDeployed() && (route || ctx.method === 'POST'))
     throw fail('NotReady', 'the application is starting: try again when /api/ready answers 200');
   if (route) return serveRouter(ctx, route, options);
-  const methods = [...(endpoint ? ['POST'] : []), ...routers.methodsAt(ctx.path)];
+  const methods = [...(endpoint ? ENDPOINT_METHODS[methodOf(endpoint)] : []), ...routers.methodsAt(ctx.path)];
   if (methods.length > 0) return refuseMethod(ctx, methods);
   throw nothingAt(ctx.path, options);
 }
+
+const ENDPOINT_METHODS = { GET: ['GET', 'HEAD'], POST: ['POST'] } as const;
 
 /** Reports the methods of a path: as the answer to OPTIONS, and as the error for any other method. */
 function refuseMethod(ctx: Context, methods: readonly string[]): void {

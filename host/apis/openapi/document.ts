@@ -1,5 +1,5 @@
 import { oas31 } from 'openapi3-ts';
-import type { ServedEndpoint } from '../../endpoints/registry/index.ts';
+import { methodOf, type ServedEndpoint } from '../../endpoints/registry/index.ts';
 import { endpointOperation } from './endpoint-operation.ts';
 import {
   errorResponses,
@@ -65,7 +65,7 @@ export function buildOpenApi(endpoints: readonly ServedEndpoint[], options: Open
   for (const [name, response] of [...errorResponses(), ...foreign]) builder.addResponse(name, response);
   for (const endpoint of endpoints) {
     builder.addPath(endpoint.path, {
-      post: endpointOperation(endpoint, schemas, {
+      [methodOf(endpoint) === 'GET' ? 'get' : 'post']: endpointOperation(endpoint, schemas, {
         baseUrl: `${options.baseUrl}${mount}`,
         hasTasks,
         hasKeys: options.hasKeys,

@@ -1,7 +1,13 @@
 import type { oas31 } from 'openapi3-ts';
 import * as z from 'zod';
 import type { DeferOption } from '../../base/core/endpoint-description.ts';
-import { fileKeys, findFileReferences, type ServedEndpoint } from '../../endpoints/registry/index.ts';
+import {
+  fileKeys,
+  findFileReferences,
+  methodOf,
+  pathParametersOf,
+  type ServedEndpoint,
+} from '../../endpoints/registry/index.ts';
 import { type EndpointAnswers, endpointAnswers } from './endpoint-answers.ts';
 import { type CodeSample, codeSamples } from './code-samples.ts';
 import { ENDPOINT_FAILURES, failures } from './failures.ts';
@@ -37,8 +43,10 @@ export function endpointOperation(
   options: EndpointOperationOptions,
 ): oas31.OperationObject {
   const name = pascalCase(endpoint.name);
-  const example = exampleOf(endpoint, true);
-  const input = schemas.add(`${name}Request`, endpoint.inputSchema);
+  const parameters = parametersIn(endpoint, name, schemas);
+  if (methodOf(endpoint) === 'GET') return getOperation(endpoint, parameters, name, schemas);
+  const example = parameters.length > 0 ? undefined : exampleOf(endpoint, true);
+  const input = schemas.add(`${name}Request`, withoutKeys(endpoint.inputSchema, pathParametersOf(endpoint.path)));
   const answers = endpointAnswers(endpoint, name, schemas);
   const defer = options.hasTasks ? (endpoint.deferOption ?? 'optional') : 'never';
   const extension: EndpointExtension = { streaming: endpoint.streaming, defer, output: answers.output };
@@ -47,7 +55,9 @@ export function endpointOperation(
     summary: endpoint.summary === '' ? endpoint.name : endpoint.summary,
     ...(endpoint.description ? { description: endpoint.description } : {}),
     tags: [...(endpoint.tags ?? [endpoint.plugin ?? 'app'])],
-    ...(defer !== 'never' && { parameters: deferParameters(defer) }),
+    ...((defer !== 'never' || parameters.length > 0) && {
+      parameters: [...parameters, ...(defer === 'never' ? [] : deferParameters(defer))],
+    }),
     requestBody: { required: true, content: requestContent(endpoint, input, example) },
     responses: {
       '200':
@@ -56,9 +66,79 @@ export function endpointOperation(
           : successResponse(endpoint, answers, defer),
       ...failures(...ENDPOINT_FAILURES, ...(defer === 'never' ? [] : ([409] as const))),
     },
-    'x-aana-endpoint': extension,
+    // Our generator of clients puts no parameters into the paths of endpoints. It takes this for another operation.
+    ...(parameters.length === 0 && { 'x-aana-endpoint': extension }),
     ...(example && { 'x-codeSamples': samplesOf(endpoint, example.value, options) }),
     ...endpoint.openapiExtra,
+  };
+}
+
+/** The operation of an endpoint whose keys are parameters. It is never deferred. */
+function getOperation(
+  endpoint: ServedEndpoint,
+  parameters: oas31.ParameterObject[],
+  name: string,
+  schemas: SchemaComponents,
+): oas31.OperationObject {
+  const { summary, description, tags, plugin, openapiExtra } = endpoint;
+  return {
+    operationId: endpoint.name,
+    summary: summary === '' ? endpoint.name : summary,
+    ...(description ? { description } : {}),
+    tags: [...(tags ?? [plugin ?? 'app'])],
+    ...(parameters.length > 0 && { parameters }),
+    responses: {
+      '200': successResponse(endpoint, endpointAnswers(endpoint, name, schemas), 'never'),
+      ...failures(...ENDPOINT_FAILURES),
+    },
+    ...openapiExtra,
+  };
+}
+
+/** Returns the parameters of the path, and those of the query of an endpoint with GET. */
+function parametersIn(endpoint: ServedEndpoint, name: string, schemas: SchemaComponents): oas31.ParameterObject[] {
+  const {
+    properties = {},
+    required = [],
+    $defs,
+  } = endpoint.inputSchema as {
+    readonly properties?: Readonly<Record<string, object>>;
+    readonly required?: readonly string[];
+    readonly $defs?: object;
+  };
+  const inPath = pathParametersOf(endpoint.path);
+  const keys =
+    methodOf(endpoint) === 'GET'
+      ? [...inPath, ...Object.keys(properties).filter((key) => !inPath.includes(key))]
+      : inPath;
+  return keys.map((key) => {
+    const { description, ...schema } = properties[key] as oas31.SchemaObject;
+    const isReference = JSON.stringify(schema).includes('"$ref"');
+    return {
+      name: key,
+      in: inPath.includes(key) ? 'path' : 'query',
+      ...((inPath.includes(key) || required.includes(key)) && { required: true }),
+      schema: isReference ? schemas.add(`${name}${pascalCase(key)}`, { ...schema, $defs }) : schema,
+      ...(description !== undefined && { description }),
+    };
+  });
+}
+
+/** Returns the schema of an object without some of its keys. */
+function withoutKeys(schema: object, keys: readonly string[]): object {
+  if (keys.length === 0) return schema;
+  const {
+    properties = {},
+    required,
+    ...rest
+  } = schema as {
+    readonly properties?: object;
+    readonly required?: readonly string[];
+  };
+  return {
+    ...rest,
+    properties: Object.fromEntries(Object.entries(properties).filter(([key]) => !keys.includes(key))),
+    ...(required && { required: required.filter((key) => !keys.includes(key)) }),
   };
 }
 

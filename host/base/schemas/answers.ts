@@ -1,6 +1,12 @@
 import * as z from 'zod/mini';
 
 /**
+ * The method of the requests that run an endpoint, on the schema of its input: `"x-aana-method": "get"`. The keys of the
+ * input are then parameters of the path and of the query. Default: `post`.
+ */
+export const ENDPOINT_METHOD = 'x-aana-method';
+
+/**
  * Marks an object `{ media_type, text }` among the outputs of an endpoint. The host answers a request with `text` as
  * the body and `media_type` as its content type. In JSON Schema: `"x-aana-text": true`.
  */

@@ -1,9 +1,10 @@
 import { fail } from '../../base/core/errors.ts';
 import type { ServedEndpoint } from './endpoint.ts';
+import { checkParameters, methodOf } from './parameters.ts';
+import { beginsLike, matchPath, overlap, PATH } from './route-paths.ts';
 import { type ChosenEndpoint, chosenFrom, type EndpointSource, pluginEndpoints } from './plugin-endpoint.ts';
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
-const PATH = /^(\/[A-Za-z0-9._~-]+)+$/;
 /** Paths of the host itself. Every path below them is its own, too. */
 const RESERVED = [
   '/api',
@@ -32,7 +33,9 @@ export interface PluginOrigin {
   readonly isWhole: boolean;
 }
 
-type Names = Pick<ServedEndpoint, 'name' | 'path'>;
+interface Names extends Pick<ServedEndpoint, 'name' | 'path'> {
+  readonly method: 'GET' | 'POST';
+}
 
 /** The endpoints that are served, by name and by path. */
 export class EndpointRegistry {
@@ -44,12 +47,16 @@ export class EndpointRegistry {
   readonly #chosen = new Map<string, ChosenEndpoint>();
   /** Endpoints of plugins that were removed. A reload does not add them again. */
   readonly #removed = new Set<string>();
-  readonly #ownerOf: (path: string) => string | undefined;
+  readonly #ownerOf: (path: string, method: string) => string | undefined;
   readonly #listeners = new Set<() => void>();
+  /** The endpoints whose paths have parameters. */
+  #templates: readonly ServedEndpoint[] = [];
   #version = 0;
 
-  /** `ownerOf` returns the owner of a path that no endpoint has, such as `router pages`. */
-  constructor({ ownerOf = () => undefined }: { readonly ownerOf?: (path: string) => string | undefined } = {}) {
+  /** `ownerOf` returns the owner of a path and method that no endpoint has, such as `router pages`. */
+  constructor({
+    ownerOf = () => undefined,
+  }: { readonly ownerOf?: (path: string, method: string) => string | undefined } = {}) {
     this.#ownerOf = ownerOf;
   }
 
@@ -71,13 +78,13 @@ export class EndpointRegistry {
    * taken.
    */
   add(endpoint: ServedEndpoint): void {
-    this.#check(endpoint);
+    this.#checkServed(endpoint);
     this.#serve(endpoint);
   }
 
   /** Reserves a name and a path for an endpoint of a component that is not loaded yet. Throws as `add` does. */
   choose(chosen: ChosenEndpoint): void {
-    this.#check(chosen);
+    this.#check({ ...chosen, method: 'POST' }); // the method is known when the component is loaded
     this.#chosen.set(chosen.name, chosen);
   }
 
@@ -102,7 +109,7 @@ export class EndpointRegistry {
     const added: string[] = [];
     try {
       for (const endpoint of [...given.map(({ chosen, found }) => named(found, chosen)), ...whole]) {
-        this.#check(endpoint, this.#chosen.get(endpoint.name)?.source === source);
+        this.#checkServed(endpoint, this.#chosen.get(endpoint.name)?.source === source);
         this.#serve(endpoint);
         added.push(endpoint.name);
       }
@@ -143,8 +150,10 @@ export class EndpointRegistry {
     for (const endpoint of this.list()) if (endpoint.plugin === plugin) this.#drop(endpoint.name);
   }
 
+  /** Returns the endpoint of a path, or of a path that matches its template. */
   find(path: string): ServedEndpoint | undefined {
     for (const endpoint of this.#byName.values()) if (endpoint.path === path) return endpoint;
+    for (const endpoint of this.#templates) if (matchPath(endpoint.path, path)) return endpoint;
     return undefined;
   }
 
@@ -159,7 +168,10 @@ export class EndpointRegistry {
 
   /** Returns the names and paths that are taken, also by endpoints that are not loaded yet. */
   taken(): Names[] {
-    return [...this.#byName.values(), ...this.#chosen.values()].map(({ name, path }) => ({ name, path }));
+    return [
+      ...this.list().map((endpoint) => ({ ...namesOf(endpoint), method: methodOf(endpoint) })),
+      ...[...this.#chosen.values()].map((chosen) => ({ ...namesOf(chosen), method: 'POST' as const })),
+    ];
   }
 
   #serve(endpoint: ServedEndpoint): void {
@@ -173,24 +185,30 @@ export class EndpointRegistry {
   }
 
   #changed(): void {
+    this.#templates = this.list().filter(({ path }) => path.includes('{'));
     this.#version += 1;
     for (const listener of this.#listeners) listener();
   }
 
   /** `isKept`: name and path were reserved for this endpoint. */
-  #check({ name, path }: Names, isKept = false): void {
+  #checkServed(endpoint: ServedEndpoint, isKept = false): void {
+    this.#check({ ...namesOf(endpoint), method: methodOf(endpoint) }, isKept);
+    checkParameters(endpoint);
+  }
+
+  #check({ name, path, method }: Names, isKept = false): void {
     if (!NAME.test(name))
       throw fail('EndpointError', `endpoint ${JSON.stringify(name)}: a name has 1 to 64 letters, digits, "_" or "-"`);
     if (!PATH.test(path))
       throw fail(
         'EndpointError',
-        `endpoint ${name}: ${JSON.stringify(path)} is not a path such as "/video/transcribe"`,
+        `endpoint ${name}: ${JSON.stringify(path)} is not a path such as "/video/transcribe" or "/items/{id}"`,
       );
     if (isOwnPath(path)) throw fail('EndpointConflict', `endpoint ${name}: the path ${path} is the host's own`);
     const others = this.taken().filter((one) => !isKept || one.name !== name);
     if (others.some((one) => one.name === name))
       throw fail('EndpointConflict', `endpoint ${name}: the name is already registered`);
-    const other = others.find((one) => one.path === path)?.name ?? this.#ownerOf(path);
+    const other = others.find((one) => overlap(one.path, path))?.name ?? this.#ownerOf(path, method);
     if (other !== undefined)
       throw fail('EndpointConflict', `endpoint ${name}: the path ${path} already belongs to ${other}`);
   }
@@ -198,7 +216,7 @@ export class EndpointRegistry {
 
 /** Whether a path belongs to the host itself. */
 export function isOwnPath(path: string): boolean {
-  return RESERVED.some((reserved) => path === reserved || path.startsWith(`${reserved}/`));
+  return RESERVED.some((reserved) => beginsLike(path, reserved));
 }
 
 /** Returns an endpoint with the name, the path and the texts that the application gives it. */
@@ -208,6 +226,8 @@ function named(
 ): ServedEndpoint {
   return { ...found, ...given, summary: summary ?? found.summary, description: description ?? found.description };
 }
+
+const namesOf = ({ name, path }: Pick<ServedEndpoint, 'name' | 'path'>) => ({ name, path });
 
 function keyOf({ plugin, name }: ServedEndpoint): string {
   return `${plugin}/${name}`;

@@ -607,6 +607,21 @@ Endpoint('of one plugin have different names', () => {
   assert.throws(() => definePlugin([make(), make()]), /same name/);
 });
 
+Endpoint('with GET is marked in its input schema', () => {
+  const marked = (method: 'GET' | 'POST' | undefined): unknown => {
+    const made = {
+      name: 'a',
+      path: '/a/{id}',
+      summary: '',
+      input: z.strictObject({ id: z.string() }),
+      output: z.any(),
+    };
+    const { info } = defineEndpoint({ ...made, ...(method && { method }), run: () => 1 });
+    return JSON.parse(info.inputSchema)['x-aana-method'];
+  };
+  assert.equal([marked('GET'), marked('POST'), marked(undefined)], ['get', undefined, undefined]);
+});
+
 function hostThatLogs(lines: unknown[]): Parameters<ReturnType<typeof defineEndpoint>['run']>[0] {
   const absent = (): never => {
     throw new Error('not used');

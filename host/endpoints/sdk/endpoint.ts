@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { ENDPOINT_METHOD } from '../../base/schemas/answers.ts';
 import { BytesAnswer } from './capabilities/bytes-answer.ts';
 import { type Capability, type Uses, withCapabilities } from './capabilities/capabilities.ts';
 import { checked, fromClient, fromEndpoint, runInScope } from './checked.ts';
@@ -14,6 +15,11 @@ interface EndpointNames<I extends Schema, O extends Schema, U extends Capability
   Pick<EndpointInfo, 'name' | 'path' | 'summary'>
 > {
   readonly description?: string;
+  /**
+   * `GET`: the keys of the input are parameters of the path and of the query, and no key is an object or a file.
+   * Default: `POST`.
+   */
+  readonly method?: 'GET' | 'POST';
   /** The schema of an object. Its keys are the parameters. */
   readonly input: I;
   /** The schema of the answer, or of one streamed value. */
@@ -58,7 +64,7 @@ export interface StreamingEndpoint<
 export interface EndpointInfo {
   /** Unique among all plugins, such as `transcribe_video`. */
   name: string;
-  /** URL path, such as `/video/transcribe`. */
+  /** URL path, such as `/video/transcribe`, or with keys of the input, such as `/items/{id}`. */
   path: string;
   /** One line, for the list of endpoints. */
   summary: string;
@@ -87,9 +93,9 @@ export interface Endpoint {
 export function defineEndpoint<I extends Schema, O extends Schema, U extends Capability = never, S = undefined>(
   definition: UnaryEndpoint<I, O, U, S> | StreamingEndpoint<I, O, U, S>,
 ): Endpoint {
-  const { input, output } = definition;
+  const { input, output, method } = definition;
   return endpointOf(definition, {
-    inputSchema: jsonSchema(input, 'input'),
+    inputSchema: jsonSchema(input, 'input', method === 'GET' ? { [ENDPOINT_METHOD]: 'get' } : {}),
     outputSchema: jsonSchema(output, 'output'),
     accept: (value) => checked(input, value, fromClient),
     answer: (value) => (isTypedAnswer(answerKindsOf(output), value) ? value : checked(output, value, fromEndpoint)),
@@ -150,15 +156,16 @@ export function endpointOf<I extends Schema, O extends Schema, U extends Capabil
   };
 }
 
-function jsonSchema(schema: Schema, io: 'input' | 'output'): string {
-  return JSON.stringify(
-    z.toJSONSchema(schema, {
+function jsonSchema(schema: Schema, io: 'input' | 'output', marks: object = {}): string {
+  return JSON.stringify({
+    ...z.toJSONSchema(schema, {
       io,
       unrepresentable: 'any',
       target: 'draft-2020-12',
       override: ({ zodSchema }) => prepare(zodSchema),
     }),
-  );
+    ...marks,
+  });
 }
 
 /**

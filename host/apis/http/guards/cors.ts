@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { isForeignPage, originNotAllowed } from './foreign-page.ts';
 import type { Guard } from './guards.ts';
-import { asksForSocket } from '../request/socket-request.ts';
+import { isReading } from '../request/reading.ts';
 
 /** The settings of `cors`. */
 export interface CorsOptions {
@@ -31,8 +31,6 @@ const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
 /** Time for which browsers remember the answer to a preflight, in seconds, as in the original. */
 const MAX_AGE_S = 600;
 const LONGEST_ORIGIN = 300;
-const READING = new Set(['GET', 'HEAD']);
-const isReading = (ctx: Context): boolean => READING.has(ctx.method) && !asksForSocket(ctx);
 
 /**
  * Handles requests from pages of other origins. Allowed origins get headers that let their pages read answers,

@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import type { Guard } from './guards.ts';
+import { runsEndpoint } from '../request/reading.ts';
 import { asksForSocket } from '../request/socket-request.ts';
 import { callerOf } from './caller.ts';
 import { subscriptionNeeded } from './run-rights.ts';
@@ -16,5 +17,5 @@ export function subscriptionGuard(needsSubscription: (path: string) => boolean):
 
 /** Users without a subscription can still read and remove what is stored. */
 function computesOrStores(ctx: Context): boolean {
-  return ctx.method === 'POST' || asksForSocket(ctx);
+  return ctx.method === 'POST' || asksForSocket(ctx) || runsEndpoint(ctx);
 }

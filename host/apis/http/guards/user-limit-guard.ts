@@ -1,6 +1,7 @@
 import { type LimitedCaller, clientNetwork, type UserLimits } from '../../../data/access/index.ts';
 import { meterOf } from '../request/request-meter.ts';
 import { type ForeignApis, setLimitHeaders } from '../response/foreign-api.ts';
+import { runsEndpoint } from '../request/reading.ts';
 import { callerOf } from './caller.ts';
 import { isPreflight } from './cors.ts';
 import type { Guard } from './guards.ts';
@@ -15,7 +16,7 @@ export function userLimitGuard(limits: UserLimits, apis: ForeignApis): Guard {
     if (!limits.isAny || isOpenPath(ctx.path) || isDocumentationPath(ctx.path) || isPreflight(ctx)) return next();
     const { userId, keyId } = callerOf(ctx);
     const caller: LimitedCaller = { userId, keyId, client: clientNetwork(ctx.ip) };
-    if (!READING.has(ctx.method)) ctx.res.once('close', limits.begin(caller));
+    if (!READING.has(ctx.method) || runsEndpoint(ctx)) ctx.res.once('close', limits.begin(caller));
     const allowance = await limits.of(caller);
     meterOf(ctx)?.limit(allowance);
     const left = limits.tokensLeft(caller);

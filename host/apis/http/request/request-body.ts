@@ -35,6 +35,9 @@ export interface RequestBody extends AsyncDisposable {
   readonly files: ReadonlyMap<string, UploadedFile>;
 }
 
+/** The body of a request that has none. */
+export const noRequestBody: RequestBody = { input: {}, files: new Map(), [Symbol.asyncDispose]: async () => {} };
+
 /** Space for the escapes of an urlencoded form. */
 const FRAMING_BYTES = 64 * 1024;
 /** Limit of the parts besides files, so that errors can name the unexpected ones. */

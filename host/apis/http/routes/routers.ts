@@ -31,11 +31,15 @@ export class RouterSet {
    * Adds a router. Throws `RouterError` if its name is taken, or if one of its routes belongs to the host, to another
    * router or to one of `endpoints`.
    */
-  add(name: string, router: RouterLike, endpoints: readonly { readonly name: string; readonly path: string }[]): void {
+  add(
+    name: string,
+    router: RouterLike,
+    endpoints: readonly { readonly name: string; readonly path: string; readonly method: string }[],
+  ): void {
     if (typeof name !== 'string' || name === '') throw routerError('a router needs a name');
     if (!isRouter(router)) throw routerError(`router ${name}: it is not a router of @koa/router`);
     if (this.#routers.has(name)) throw routerError(`router ${name}: the name is already registered`);
-    const taken = endpoints.find(({ path }) => router.match(path, 'POST').route);
+    const taken = endpoints.find(({ path, method }) => router.match(path, method).route);
     if (taken) throw routerError(`router ${name}: the path ${taken.path} already belongs to endpoint ${taken.name}`);
     for (const { path, methods } of router.stack.filter((route) => route.methods.length > 0)) {
       if (typeof path === 'string' && isOwnPath(path))
@@ -60,9 +64,9 @@ export class RouterSet {
     return [...this.#routers.keys()];
   }
 
-  /** Returns the owner of POST requests at this path, such as `router pages`. */
-  ownerOf(path: string): string | undefined {
-    const found = this.#find(path, 'POST');
+  /** Returns the owner of requests with this method at this path, such as `router pages`. */
+  ownerOf(path: string, method: string): string | undefined {
+    const found = this.#find(path, method);
     return found && `router ${found.name}`;
   }
 

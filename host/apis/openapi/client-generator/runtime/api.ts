@@ -239,11 +239,14 @@ function base64Of(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
+type QueryValue = string | number | boolean | null | undefined;
+
 /** Returns a query with its question mark, or an empty text. */
-export function queryOf(values: Readonly<Record<string, string | number | boolean | null | undefined>>): string {
+export function queryOf(values: Readonly<Record<string, QueryValue | readonly QueryValue[]>>): string {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(values))
-    if (value !== undefined && value !== null) query.set(name, String(value));
+    for (const one of Array.isArray(value) ? value : [value])
+      if (one !== undefined && one !== null) query.append(name, String(one));
   return `${query}` === '' ? '' : `?${query}`;
 }
 

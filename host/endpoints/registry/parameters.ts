@@ -1,0 +1,116 @@
+import { fail } from '../../base/core/errors.ts';
+import { valueAt } from '../../base/core/json/json-pointer.ts';
+import { ENDPOINT_METHOD } from '../../base/schemas/index.ts';
+import { type ServedEndpoint, validationError } from './endpoint.ts';
+import { fileKeys } from './file-references.ts';
+import { matchPath, pathParametersOf } from './route-paths.ts';
+import { isObject, listOf, type Schema } from './visit-values.ts';
+
+type Routed = Pick<ServedEndpoint, 'name' | 'path' | 'inputSchema'>;
+
+/** The method of the requests that run an endpoint. HEAD runs one with GET, too. */
+export function methodOf({ inputSchema }: Pick<Routed, 'inputSchema'>): 'GET' | 'POST' {
+  return (inputSchema as Schema)[ENDPOINT_METHOD] === 'get' ? 'GET' : 'POST';
+}
+
+/** Throws `EndpointError` for an endpoint whose parameters cannot be texts of a path or a query. */
+export function checkParameters({ name, path, inputSchema }: Routed): void {
+  const wrong = (what: string): Error => fail('EndpointError', `endpoint ${name}: ${what}`);
+  const method = (inputSchema as Schema)[ENDPOINT_METHOD];
+  if (method !== undefined && method !== 'get' && method !== 'post')
+    throw wrong(`its method is get or post, not ${JSON.stringify(method)?.slice(0, 64)}`);
+  const inPath = pathParametersOf(path);
+  if (new Set(inPath).size < inPath.length) throw wrong(`the path ${path} has two parameters of one name`);
+  const properties = propertiesOf(inputSchema);
+  for (const key of inPath) {
+    const kinds = Object.hasOwn(properties, key) ? kindsOf(inputSchema as Schema, properties[key]) : undefined;
+    if (!kinds) throw wrong(`its input has no key ${key}, which is a parameter of the path ${path}`);
+    if (![...kinds].some((kind) => TEXT_KINDS.has(kind)))
+      throw wrong(`the key ${key} of its input is a parameter of the path, and no text, number or boolean`);
+  }
+  if (method !== 'get') return;
+  const [file] = fileKeys(inputSchema);
+  if (file !== undefined) throw wrong(`a request with GET has no files, and the key ${file} of its input names one`);
+  for (const key of Object.keys(properties)) {
+    const kinds = kindsOf(inputSchema as Schema, properties[key]);
+    if (kinds.has('array')) kindsOf(inputSchema as Schema, itemsOf(inputSchema as Schema, properties[key]), kinds);
+    if (![...kinds].some((kind) => TEXT_KINDS.has(kind)))
+      throw wrong(`the key ${key} of its input cannot be in a query: it is no text, number, boolean or list of them`);
+  }
+}
+
+/** Returns the input of a request with GET: the parameters of its path and its query. Throws `ValidationError`. */
+export function inputOfQuery(endpoint: Routed, path: string, query: URLSearchParams): unknown {
+  const root = endpoint.inputSchema as Schema;
+  const properties = propertiesOf(root);
+  const entries = [...new Set(query.keys())].map((key): [string, unknown] => {
+    const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
+    const texts = query.getAll(key);
+    if (kindsOf(root, property).has('array')) {
+      const kinds = kindsOf(root, itemsOf(root, property));
+      return [key, texts.map((text) => valueOf(text, kinds))];
+    }
+    return [key, texts.length === 1 ? valueOf(texts[0]!, kindsOf(root, property)) : texts];
+  });
+  return withPathParameters(endpoint, path, Object.fromEntries(entries));
+}
+
+/**
+ * Returns an input with the parameters of the path of its request. Throws `ValidationError` for an input that has one
+ * of them itself.
+ */
+export function withPathParameters({ path: template, inputSchema }: Routed, path: string, input: unknown): unknown {
+  const texts = matchPath(template, path);
+  if (!texts || texts.size === 0 || !isObject(input)) return input;
+  const root = inputSchema as Schema;
+  const twice = [...texts.keys()].filter((key) => Object.hasOwn(input, key));
+  if (twice.length > 0)
+    throw validationError(
+      twice.map((key) => ({
+        ...{ type: 'extra_forbidden', loc: [key], msg: 'The path of the request has this parameter' },
+        input: input[key],
+      })),
+    );
+  const values = [...texts].map(([key, text]) => [key, valueOf(text, kindsOf(root, propertiesOf(root)[key]))] as const);
+  return { ...input, ...Object.fromEntries(values) };
+}
+
+const TEXT_KINDS: ReadonlySet<unknown> = new Set(['string', 'number', 'integer', 'boolean']);
+const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
+
+/** Returns the value that a text stands for. A text that is no such value stays one, and the schema refuses it. */
+function valueOf(text: string, kinds: ReadonlySet<unknown>): unknown {
+  if ((kinds.has('number') || kinds.has('integer')) && NUMBER.test(text)) return Number(text);
+  if (kinds.has('boolean') && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}
+
+function propertiesOf(schema: object): Schema {
+  const { properties } = schema as { readonly properties?: unknown };
+  return isObject(properties) ? properties : {};
+}
+
+/** The depth to which references and unions are followed. */
+const DEPTH = 8;
+
+/** Returns the JSON types that a schema allows, as far as it names them. */
+function kindsOf(root: Schema, from: unknown, kinds = new Set<unknown>(), depth = DEPTH): Set<unknown> {
+  for (const schema of branchesIn(root, from, depth)) {
+    for (const type of [schema['type']].flat()) if (type !== undefined) kinds.add(type);
+    const values = 'const' in schema ? [schema['const']] : listOf(schema['enum']);
+    for (const value of values) kinds.add(typeof value);
+  }
+  return kinds;
+}
+
+function itemsOf(root: Schema, from: unknown): unknown {
+  return { anyOf: branchesIn(root, from, DEPTH).flatMap((schema) => schema['items'] ?? []) };
+}
+
+/** Returns a schema, what it refers to, and the branches of its unions. */
+function branchesIn(root: Schema, from: unknown, depth: number): Schema[] {
+  if (!isObject(from) || depth === 0) return [];
+  const inner = ['anyOf', 'oneOf', 'allOf'].flatMap((keyword) => listOf(from[keyword]));
+  const all = typeof from['$ref'] === 'string' ? [valueAt(root, from['$ref']), ...inner] : inner;
+  return [from, ...all.flatMap((one) => branchesIn(root, one, depth - 1))];
+}
