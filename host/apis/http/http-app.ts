@@ -166,7 +166,7 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
   // Routes do not see preflights, because any page can cause them, nor OPTIONS of callers without a key.
   const route = isPreflight(ctx) || !isAuthenticated(ctx, apiKeys) ? undefined : routers.find(ctx.path, ctx.method);
   // The paths are known only after all plugins are loaded.
-  if (!isDeployed() && (route || ctx.method === 'POST'))
+  if (!isDeployed() && (route || ['GET', 'HEAD', 'POST'].includes(ctx.method)))
     throw fail('NotReady', 'the application is starting: try again when /api/ready answers 200');
   if (route) return serveRouter(ctx, route, options);
   const methods = [...(endpoint ? ENDPOINT_METHODS[methodOf(endpoint)] : []), ...routers.methodsAt(ctx.path)];

@@ -23,7 +23,8 @@ export const CLOSED: CorsOptions = {
 
 /** Headers of answers that pages may read in addition to the usual ones. */
 const EXPOSED =
-  'x-request-id, request-id, mcp-session-id, retry-after, location, content-disposition, etag, x-aana-answer, ratelimit, ratelimit-policy, ' +
+  'x-request-id, request-id, mcp-session-id, retry-after, location, content-disposition, etag, x-aana-answer, ' +
+  'ratelimit, ratelimit-policy, ' +
   'x-aana-ignored-parameters, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, ' +
   'x-ratelimit-reset-requests, anthropic-ratelimit-requests-limit, anthropic-ratelimit-requests-remaining, ' +
   'anthropic-ratelimit-requests-reset';
