@@ -119,7 +119,7 @@ const Endpoints = z
   .array(
     z.object({
       name: z.string().regex(/^[a-z][\w-]*$/i, 'must be letters, digits, "_" and "-"'),
-      path: z.string().regex(/^\/[\w\-./]+$/, 'must be a path such as "/video/transcribe"'),
+      path: z.string().regex(/^\/[\w\-./{}]+$/, 'must be a path such as "/video/transcribe"'),
       summary: z.string(),
       description: z.string(),
       inputSchema: schema,
