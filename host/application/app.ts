@@ -175,6 +175,7 @@ export class AanaApp implements AsyncDisposable {
       endpoints: () => endpointReport(this.#services.endpoints, telemetry.routeWork()),
       metrics: metricsText && (() => metricsText('prometheus')),
       env: childEnvironment(config),
+      secrets: () => this.#services.pluginSecrets(),
     });
     const live = new LiveChanges({
       ...{ services: this.#services, changes, logs, logLevels, traces },

@@ -204,6 +204,8 @@ export class Services {
       log: inArea(log, 'plugins'),
       limits: limitsFrom(config.plugin_limits),
       grants: config.plugin_grants,
+      settings: config.plugin_settings,
+      env: childEnvironment(config),
       confinement: config.plugin_confinement,
       isFast: config.watch, // it compiles at each change
       ports: this.pluginPorts,
@@ -345,7 +347,13 @@ export class Services {
     user_limits: (next) => this.userLimits.configure(next.user_limits),
     rate_limits: (next) => this.rateLimits.configure(next.rate_limits),
     task_queue: (next) => this.tasks?.configure(next.task_queue),
+    plugin_settings: (next) => this.#plugins.configureSettings(next.plugin_settings),
   };
+
+  /** Returns the secrets in the settings of plugins. */
+  pluginSecrets(): readonly string[] {
+    return this.#plugins.secrets();
+  }
 
   /** Registers a deployment. Replaces one of the same name that was not started. */
   configureDeployment(name: string, entry: DeploymentOptionsInput): void {

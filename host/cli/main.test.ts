@@ -155,6 +155,25 @@ Cli('shows what a plugin asks for and would get, and why it would not be loaded'
   );
 });
 
+Cli('a check lists the settings of a plugin, how they are given, and no value', async () => {
+  const settings = {
+    key: { type: 'string', description: 'A key.', secret: true, required: true },
+    limit: { type: 'integer', description: 'A limit.', default: 3 },
+  };
+  const plugin = await watPlugin(join(folder, 'settled'), { go: '(i32.const 0)', manifest: { settings } });
+  const given = { limit_env: 'SETTLED_LIMIT', kez: 'planted' };
+  writeFileSync(join(folder, 'settings.json'), JSON.stringify({ plugin_settings: { wat: given } }));
+  const { code, out, err } = await run('check', plugin, '--config', 'settings.json');
+  assert.is(code, 0, out + err);
+  assert.match(out, /\n {2}setting +key: missing; string, secret, required; A key\.\n/);
+  assert.match(
+    out,
+    /\n {2}setting +limit: default \(environment variable SETTLED_LIMIT: it is not set\); integer; A limit\.\n/,
+  );
+  assert.match(out, /\n {2}setting +kez: undeclared \(configuration\)\n/);
+  assert.not.match(out + err, 'planted');
+});
+
 Cli('a check runs nothing of a plugin, and refuses names that are there twice', async () => {
   const [one, other] = await Promise.all(
     ['one', 'other'].map((name) => watPlugin(join(folder, name), { go: '(i32.const 0)', describe: '(unreachable)' })),

@@ -134,6 +134,38 @@ shows the rights that a plugin would get.
 an entry no host is granted. A host is a name (\`api.example.org\`), all subdomains of a name (\`*.example.net\`), both with the port if it is not the default port, or \`*\` for every public host. Each limit comes from the plugin's
 entry, else from \`*\`, else from \`plugin_limits\`. A manifest can lower it.
 
+## Settings of plugins
+
+A plugin declares [settings](plugins.md#settings) in its \`plugin.json\`, such as the key of another server.
+\`plugin_settings\` gives their values by the name of the plugin. A plugin sees only its own settings, and only those
+that it declares.
+
+\`\`\`json
+{
+  "plugin_settings": {
+    "news": { "api_key_file": "/run/secrets/news", "region": "eu", "limit": 20 },
+    "coupons": { "signing_key_env": "COUPON_KEY" }
+  }
+}
+\`\`\`
+
+| key | the value of the setting \`x\` is |
+| --- | --- |
+| \`x\` | the given text, number or boolean |
+| \`x_env\` | the text of this environment variable of the server, not of a [file of variables](#variables-in-a-file) |
+| \`x_file\` | the text of the file at this absolute path, without its last line break; UTF-8, at most 16 KiB |
+
+A setting is given in one of these ways. An empty text counts as none. The text for a number is its decimal form, for
+a boolean \`true\` or \`false\`. Without a value the default of the plugin counts. If a required setting has no value,
+or a given value cannot be used, the plugin is loaded, its endpoints answer with 503 (\`PluginNotConfigured\`), and
+the log says where the value was looked for. Names that the plugin does not declare are a warning in the log.
+
+The next request has a changed file, or what [\`aana-host apply\`](operating.md#applying-a-configuration) has applied,
+without a restart; a request that runs keeps its values. \`aana-host check\` lists the settings that a plugin
+declares. \`aana-host plugins\`, \`GET /api/application\` and the dashboard say how each one is given, and show no
+value. \`aana-host config\` shows no literal value of \`plugin_settings\`, because only the plugin says which of them
+are secret.
+
 ## Deployments
 
 \`deployments\` names the model services that endpoints can use. If the file has the key, it replaces the default, which is:

@@ -169,6 +169,13 @@ export function next(stream: Handle): string | null {
   return textOrNull(deployments_next(stream));
 }
 
+// --- Settings ---
+
+/** Returns the value of a setting of plugin.json, as JSON. Null also when it has none; `hostError` is then empty. */
+export function setting(name: string): string | null {
+  return textOrNull(settings_get(put(name)));
+}
+
 // --- Storage (capability "storage") ---
 
 /** Returns the value of a key. Null also when the key is missing; `hostError` is then empty. */
@@ -408,6 +415,8 @@ declare function deployments_call(deployment: u64, method: u64, args: u64, audio
 declare function deployments_open(deployment: u64, method: u64, args: u64, audio: u64): u64;
 @external('extism:host/user', 'deployments_next')
 declare function deployments_next(stream: u64): u64;
+@external('extism:host/user', 'settings_get')
+declare function settings_get(name: u64): u64;
 @external('extism:host/user', 'storage_get')
 declare function storage_get(key: u64): u64;
 @external('extism:host/user', 'storage_set')

@@ -647,8 +647,12 @@ AANA_IMPORT("llm", "[method]completion-stream.forward")
 void aana_completion_stream_forward(aana_completion_stream self, aana_empty_result* result);
 AANA_IMPORT("llm", "[resource-drop]completion-stream") void aana_completion_stream_drop(aana_completion_stream self);
 
-typedef AANA_RESULT(aana_optional_bytes) aana_optional_bytes_result;
 typedef AANA_RESULT(aana_optional_string) aana_optional_string_result;
+/* The value of a setting of plugin.json, as JSON. */
+AANA_IMPORT("settings", "get")
+void aana_setting(const char* name, uint32_t name_length, aana_optional_string_result* result);
+
+typedef AANA_RESULT(aana_optional_bytes) aana_optional_bytes_result;
 typedef AANA_RESULT(double) aana_double_result;
 /* A key with the bytes of its value. `text` is the value, if it was asked for and is UTF-8. */
 typedef struct {

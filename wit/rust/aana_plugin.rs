@@ -878,6 +878,14 @@ impl CompletionStream {
     }
 }
 
+// --- settings ---
+
+/// Returns the value of a setting of plugin.json, as JSON. None when it has none.
+pub fn setting(name: &str) -> Result<Option<String>, Error> {
+    let outcome = unsafe { returned::<Outcome<Maybe<Slice>>>(|at| raw::setting(name.as_ptr(), name.len(), at)) };
+    unsafe { Ok(maybe_text(outcome.take()?)) }
+}
+
 // --- what the plugin keeps between invocations ---
 
 /// Returns the value of a key.
@@ -2121,6 +2129,10 @@ mod raw {
     #[link(wasm_import_module = "aana:host/random@0.1.0")]
     extern "C" {
         #[link_name = "bytes"] pub(super) fn random_bytes(length: u32, at: *mut Slice);
+    }
+    #[link(wasm_import_module = "aana:host/settings@0.1.0")]
+    extern "C" {
+        #[link_name = "get"] pub(super) fn setting(name: *const u8, name_length: usize, at: *mut Outcome<Maybe<Slice>>);
     }
     #[link(wasm_import_module = "aana:host/invocation@0.1.0")]
     extern "C" {

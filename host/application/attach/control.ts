@@ -66,6 +66,8 @@ export interface ControlledOptions {
   readonly metrics: (() => string) | undefined;
   /** The environment of the host, whose secrets are left out of what it reports. */
   readonly env: NodeJS.ProcessEnv;
+  /** Returns further secrets, which are left out as well. */
+  readonly secrets: () => readonly string[];
 }
 
 /** Latest log lines in a diagnosis. */
@@ -83,6 +85,7 @@ export function controlledApplication({
   endpoints,
   metrics,
   env,
+  secrets,
 }: ControlledOptions): ControlledApplication & OperatedApplication {
   return {
     logs,
@@ -95,6 +98,7 @@ export function controlledApplication({
       return redactorOf(
         app.config,
         env,
+        secrets(),
       )({
         configuration: describeConfig(app.config),
         // With `log.content`, fields may have texts of requests.

@@ -8,6 +8,7 @@ import { loadConfig, SETTINGS } from '../../base/config/index.ts';
 import { setAt } from '../../base/config/values.ts';
 import { deferred } from '../../base/core/deferred.ts';
 import { EchoTextGeneration } from '../../inference/deployments/fixtures/echo-text-generation.ts';
+import { watPlugin } from '../../endpoints/plugins/fixtures/wat-plugin.ts';
 import { ask } from '../../apis/http/fixtures/guarded-app.ts';
 import type { AanaApp } from '../app.ts';
 import { until } from '../../test/helpers/server.ts';
@@ -28,6 +29,8 @@ Live.before(async () => {
   const form = { input: z.strictObject({}), output: z.any() };
   app.registerEndpoint({ ...form, name: 'now', path: '/now', run: async () => 'done' });
   app.registerEndpoint({ ...form, name: 'held', path: '/held', run: async () => onHeld() });
+  const settings = { key: { type: 'string', description: 'A key.', required: true } };
+  app.registerPlugins(await watPlugin(join(folder, 'wat'), { go: '(i32.const 7)', manifest: { settings } }));
   await app.listen({ host: '127.0.0.1', port: 0 });
   await app.deploy();
   url = app.url!;
@@ -106,6 +109,7 @@ const EFFECTS: Readonly<Record<string, readonly [value: unknown, seen: () => Pro
   'task_queue.maximum_priority': [0, priority],
   'task_queue.maximum_execution_timeout': [1, () => status('/now?defer=true&execution_timeout=100')],
   'task_queue.users': [{ ann: { maximum_priority: 0 } }, priority],
+  plugin_settings: [{ wat: { key: 'k' } }, () => status('/wat/go')],
 };
 
 const live = SETTINGS.filter(({ isLive }) => isLive).map((setting) => setting.key);

@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { type GivenSettings, givenSetting } from '../core/secrets/given-settings.ts';
+import { HIDDEN } from '../core/secrets/text-mask.ts';
 import type { LoadOptions } from './load.ts';
 import type { Config } from './schema.ts';
 import { type Setting, SETTINGS } from './settings.ts';
@@ -47,7 +49,10 @@ export function describeConfig(config: Config): ConfigValue[] {
   const origins = ORIGINS.get(config);
   return SETTINGS.map(({ key }) => ({
     key,
-    value: withoutSecrets(getAt(config as unknown as Tree, key) ?? null, key),
+    value:
+      key === 'plugin_settings'
+        ? withoutLiterals(config.plugin_settings)
+        : withoutSecrets(getAt(config as unknown as Tree, key) ?? null, key),
     origin: originOf(key, origins),
   }));
 }
@@ -58,8 +63,18 @@ function originOf(key: string, origins: Origins | undefined): string {
   return origins && getAt(origins.base, key) !== undefined ? 'the program' : 'default';
 }
 
-/** What replaces a secret. */
-export const HIDDEN = '…';
+/** The configuration does not know which settings of plugins are secret. */
+function withoutLiterals(given: GivenSettings): GivenSettings {
+  const shown = (values: GivenSettings[string]): GivenSettings[string] =>
+    Object.fromEntries(
+      Object.entries(values).map(([key, value]) => [
+        key,
+        givenSetting(key, value).by === 'configuration' ? HIDDEN : value,
+      ]),
+    );
+  return Object.fromEntries(Object.entries(given).map(([plugin, values]) => [plugin, shown(values)]));
+}
+
 const SECRET = /(^|[._-])(password|passwd|token|secret|api_?key|headers|authorization)$/i;
 /** User and password in a URL. */
 const CREDENTIALS = /(?<=\/\/)[^/@\s]+@/g;

@@ -267,7 +267,9 @@ function describeIssue(issue: Issue | undefined, sources: Map<string, string>, f
     [...sources].find(([set]) => set.startsWith(`${key}.`))?.[1] ??
     file;
   const given =
-    issue.input === undefined || typeof issue.input === 'object' || /(password|token|secret|headers\.\d+)$/.test(key)
+    issue.input === undefined ||
+    typeof issue.input === 'object' ||
+    /(password|token|secret|headers\.\d+)$|^plugin_settings(\.|$)/.test(key)
       ? ''
       : ` (it is ${JSON.stringify(issue.input)})`;
   return `${source}: ${key === '' ? '' : `"${key}": `}${reason}${given}`;

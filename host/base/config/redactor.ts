@@ -1,10 +1,11 @@
-import { HIDDEN, isSecretName } from './describe.ts';
+import { givenIn } from '../core/secrets/given-settings.ts';
+import { HIDDEN, mapTexts, textMask } from '../core/secrets/text-mask.ts';
+import { isSecretName } from './describe.ts';
 import type { Config } from './schema.ts';
 import { isTree } from './values.ts';
 
-/** Shorter values are not searched for, because they occur everywhere. Variables only may be secret, by their names. */
-const LEAST_CHARS = 4;
-const LEAST_CHARS_OF_VARIABLE = 8;
+/** Shorter values are not searched for if they only may be secret. */
+const LEAST_CHARS_OF_POSSIBLE = 8;
 
 /** Names of variables whose values are secret, besides those of the configuration. */
 const SECRET_VARIABLE = /(key|token|secret|passw(or)?d|credential|authorization|cookie|dsn)/i;
@@ -20,31 +21,36 @@ const FORMS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
 
 /**
  * Returns a function that removes secrets from all texts of a value: the secrets of the configuration and of the
- * environment wherever they occur, and what has the form of a secret.
+ * environment wherever they occur, `others`, and what has the form of a secret.
  */
-export function redactorOf(config: Config | undefined, env: NodeJS.ProcessEnv): <T>(value: T) => T {
-  const secrets = new Set<string>();
-  const keep = (text: string): void => {
-    for (const form of [text, encodeURIComponent(text)]) if (form.length >= LEAST_CHARS) secrets.add(form);
-  };
-  if (config) collect(config, '', keep);
+export function redactorOf(
+  config: Config | undefined,
+  env: NodeJS.ProcessEnv,
+  others: Iterable<string> = [],
+): <T>(value: T) => T {
+  const secrets = new Set<string>(others);
+  const keep = (text: string): unknown => secrets.add(text);
+  const keepPossible = (text: unknown): unknown =>
+    typeof text === 'string' && text.length >= LEAST_CHARS_OF_POSSIBLE && keep(text);
+  if (config) {
+    collect(config, '', keep);
+    // The configuration does not know which settings of plugins are secret.
+    for (const { by, value } of givenIn(config.plugin_settings))
+      if (by !== 'file') keepPossible(by === 'configuration' ? value : env[String(value)]);
+  }
   for (const [name, text = ''] of Object.entries(env)) {
-    if (SECRET_VARIABLE.test(name) && text.length >= LEAST_CHARS_OF_VARIABLE) keep(text);
+    if (SECRET_VARIABLE.test(name)) keepPossible(text);
     for (const password of passwordsIn(text)) keep(password);
     if (text.startsWith('{')) collect(parsed(text), '', keep); // such as DB_CONFIG
   }
-  const longestFirst = [...secrets].sort((a, b) => b.length - a.length);
-  const redact = (text: string): string => {
-    let clean = text;
-    for (const secret of longestFirst) clean = clean.replaceAll(secret, HIDDEN);
-    for (const [pattern, replacement] of FORMS) clean = clean.replaceAll(pattern, replacement);
-    return clean;
-  };
+  const hide = textMask(secrets);
+  const redact = (text: string): string =>
+    FORMS.reduce((clean, [pattern, replacement]) => clean.replaceAll(pattern, replacement), hide(text));
   return (value) => mapTexts(value, redact) as typeof value;
 }
 
 /** Calls `keep` with each secret text of a configuration. */
-function collect(value: unknown, name: string, keep: (text: string) => void): void {
+function collect(value: unknown, name: string, keep: (text: string) => unknown): void {
   if (typeof value === 'string') {
     if (isSecretName(name)) {
       keep(value);
@@ -66,11 +72,4 @@ function parsed(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-function mapTexts(value: unknown, change: (text: string) => string): unknown {
-  if (typeof value === 'string') return change(value);
-  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change));
-  if (!isTree(value)) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [change(key), mapTexts(inner, change)]));
 }

@@ -14,7 +14,7 @@ import { ModelsConfig } from './sections/models.ts';
 import { OpenAiConfig } from './sections/apis/openai.ts';
 import { DashboardConfig, LogConfig, TelemetryConfig } from './sections/observability.ts';
 import { OutgoingConfig } from './sections/outgoing.ts';
-import { PluginBuilds, PluginConfig, PluginGrant } from './sections/plugins.ts';
+import { PluginBuilds, PluginConfig, PluginGrant, PluginSettings } from './sections/plugins.ts';
 import { RateLimitsConfig } from './sections/rate-limits.ts';
 import { AllowedHosts, LISTEN_KEYS, TrustedProxies } from './sections/server.ts';
 import { SocketsConfig } from './sections/sockets.ts';
@@ -203,6 +203,14 @@ export const ConfigSchema = z.strictObject({
       'Rights that plugins get of those that their manifests ask for, by the name of the plugin, or `*` for ' +
         'all. See below.',
     ),
+  plugin_settings: z
+    .record(z.string().regex(/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/, 'must be the name of a plugin'), PluginSettings)
+    .default({})
+    .describe(
+      'Values of the settings that plugins declare, by the name of the plugin: `x` is the value of the setting `x`, ' +
+        '`x_env` names an environment variable with it, and `x_file` a file with it. See below.',
+    )
+    .register(settings, { isLive: true }),
   models: ModelsConfig.prefault({}).describe('Sources of models.'),
   db_config: DatabaseConfig.prefault({}).register(settings, { env: 'DB_CONFIG' }),
   task_queue: TaskQueueConfig.prefault({}).describe('Deferred requests.').register(settings, { env: 'TASK_QUEUE' }),

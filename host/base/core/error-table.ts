@@ -523,6 +523,11 @@ export const REQUEST_ERRORS = {
     kind: 'unavailable',
     when: 'The plugin has too many waiting requests, is being replaced, or lost its process.',
   },
+  PluginNotConfigured: {
+    kind: 'unavailable',
+    when: 'A setting that the plugin needs has no value, or one that cannot be used. `plugin_settings` gives it.',
+    data: ['plugin?', 'settings'],
+  },
   InvocationTimeout: {
     kind: 'deadline-exceeded',
     when: 'The plugin exceeded its time limit or its limit of computing time.',
@@ -565,6 +570,11 @@ export const REQUEST_ERRORS = {
     kind: 'denied',
     when: 'The plugin uses a capability that it was not granted.',
     data: ['capability'],
+  },
+  SettingDenied: {
+    kind: 'denied',
+    when: 'The plugin reads a setting that its `plugin.json` does not declare.',
+    data: ['setting'],
   },
   DeploymentDenied: {
     kind: 'denied',

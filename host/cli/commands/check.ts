@@ -1,4 +1,4 @@
-import type { Config } from '../../base/config/index.ts';
+import { childEnvironment, type Config } from '../../base/config/index.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import {
   buildPlugin,
@@ -12,6 +12,7 @@ import {
 } from '../../endpoints/plugins/index.ts';
 import { buildSandbox } from '../../setup/native-build/index.ts';
 import { portsOfNobody } from './invoke/ports-of-nobody.ts';
+import { settingLines } from './setting-lines.ts';
 
 /**
  * The command `check`. Prints what plugins import, ask for and would get, and runs none of them. Returns 1 when one
@@ -31,6 +32,8 @@ export async function check(
     log,
     limits: limitsFrom(config.plugin_limits),
     grants: config.plugin_grants,
+    settings: config.plugin_settings,
+    env: childEnvironment(config),
     confinement: config.plugin_confinement,
   });
   let exitCode = 0;
@@ -55,7 +58,7 @@ export async function check(
   return exitCode;
 }
 
-function reportText({ name, version, component, digest, imports, asks, gets, limits }: PluginReport): string {
+function reportText({ name, version, component, digest, imports, asks, gets, limits, settings }: PluginReport): string {
   const all = ({ capabilities, deployments, hosts }: PluginRights): string => {
     const named = (each: Capability): string =>
       each === 'http'
@@ -84,6 +87,7 @@ function reportText({ name, version, component, digest, imports, asks, gets, lim
         .map((pair) => pair.join(' '))
         .join(', '),
     ],
+    ...settingLines([...settings]),
   ];
   return `plugin ${name} ${version}\n${lines.map(([key, value]) => `  ${key?.padEnd(12)} ${value}\n`).join('')}`;
 }

@@ -1,5 +1,6 @@
 import { askOperator } from '../../apis/control/index.ts';
 import type { ApplicationCommand } from './application.ts';
+import { settingLines } from './setting-lines.ts';
 
 /** The command `plugins`. Prints the plugins of the running server with their limits and counters. */
 export async function pluginsList({ out, ...at }: ApplicationCommand, asJson: boolean): Promise<number> {
@@ -29,6 +30,7 @@ export async function pluginsList({ out, ...at }: ApplicationCommand, asJson: bo
                 .join(', '),
             ],
           ]),
+      ...settingLines(plugin.settings),
       ...processLines(plugin),
       [
         'requests',

@@ -11,6 +11,7 @@ import {
   VadDeployment,
 } from './capabilities/deployments.ts';
 import { type HandleScope, Image, type Stream, Video } from './capabilities/handles.ts';
+import { Settings } from './capabilities/settings.ts';
 import { UploadedFile } from './capabilities/uploads.ts';
 import { hostCall, HostError } from './host-error.ts';
 import type { Image as HostImage, Source } from '../../../wit/generated/world/media.ts';
@@ -73,6 +74,11 @@ export class Context {
 
   get log(): Log {
     return (this.#log ??= createLog(this.host));
+  }
+
+  /** The settings of the plugin. */
+  get settings(): Settings {
+    return new Settings(this.host.settings);
   }
 
   get image(): ImageOpener {

@@ -637,6 +637,7 @@ function hostThatLogs(lines: unknown[]): Parameters<ReturnType<typeof defineEndp
       traceparent: () => undefined,
       isCancelled: () => false,
     },
+    settings: { get: absent },
     progress: { report: absent, reportStep: absent },
     output: { write: absent, forward: absent, begin: absent, send: absent },
     uploads: { info: absent, read: absent, readText: absent },

@@ -10,6 +10,7 @@ import type { Random } from '../../../wit/generated/world/random.ts';
 import type { Remote } from '../../../wit/generated/world/remote.ts';
 import type { RepositoriesWrite } from '../../../wit/generated/world/repositories-write.ts';
 import type { Repositories } from '../../../wit/generated/world/repositories.ts';
+import type { Settings } from '../../../wit/generated/world/settings.ts';
 import type { Storage } from '../../../wit/generated/world/storage.ts';
 import type { Uploads } from '../../../wit/generated/world/uploads.ts';
 
@@ -23,6 +24,7 @@ export interface Host {
   readonly invocation: Invocation;
   /** Undefined where calls do not wait. */
   readonly concurrency?: Concurrency | undefined;
+  readonly settings: Settings;
   readonly progress: Progress;
   readonly output: Output;
   readonly uploads: Uploads;

@@ -46,5 +46,6 @@ export type {
   TranscriptRecord,
   VideoRecord,
 } from './capabilities/repositories.ts';
+export { Settings } from './capabilities/settings.ts';
 export { Storage, type StoredEntry, type StoredFacts, type StoreOptions } from './capabilities/storage.ts';
 export { UploadedFile } from './capabilities/uploads.ts';

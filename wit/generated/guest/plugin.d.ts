@@ -14,6 +14,7 @@
 /// <reference path="./interfaces/aana-host-remote.d.ts" />
 /// <reference path="./interfaces/aana-host-repositories-write.d.ts" />
 /// <reference path="./interfaces/aana-host-repositories.d.ts" />
+/// <reference path="./interfaces/aana-host-settings.d.ts" />
 /// <reference path="./interfaces/aana-host-storage.d.ts" />
 /// <reference path="./interfaces/aana-host-types.d.ts" />
 /// <reference path="./interfaces/aana-host-uploads.d.ts" />
@@ -32,6 +33,7 @@ declare module 'aana:host/plugin@0.1.0' {
   export type * as AanaHostRemote010 from 'aana:host/remote@0.1.0'; // import aana:host/remote@0.1.0
   export type * as AanaHostRepositoriesWrite010 from 'aana:host/repositories-write@0.1.0'; // import aana:host/repositories-write@0.1.0
   export type * as AanaHostRepositories010 from 'aana:host/repositories@0.1.0'; // import aana:host/repositories@0.1.0
+  export type * as AanaHostSettings010 from 'aana:host/settings@0.1.0'; // import aana:host/settings@0.1.0
   export type * as AanaHostStorage010 from 'aana:host/storage@0.1.0'; // import aana:host/storage@0.1.0
   export type * as AanaHostTypes010 from 'aana:host/types@0.1.0'; // import aana:host/types@0.1.0
   export type * as AanaHostUploads010 from 'aana:host/uploads@0.1.0'; // import aana:host/uploads@0.1.0

@@ -1,5 +1,6 @@
 // Generated from wit/world.wit by `npm run generate`; do not edit.
 import type { ConcurrencyCalls } from './concurrency.ts';
+import type { SettingsCalls } from './settings.ts';
 import type { UploadsCalls } from './uploads.ts';
 import type { MediaCalls } from './media.ts';
 import type { DeploymentsCalls } from './deployments.ts';
@@ -13,4 +14,4 @@ import type { RemoteCalls } from './remote.ts';
 import type { OutputCalls } from './output.ts';
 
 /** All calls of guests as they cross to the host, by name. */
-export interface HostCalls extends ConcurrencyCalls, UploadsCalls, MediaCalls, DeploymentsCalls, AsrCalls, LlmCalls, StorageCalls, RepositoriesCalls, RepositoriesWriteCalls, HttpCalls, RemoteCalls, OutputCalls {}
+export interface HostCalls extends ConcurrencyCalls, SettingsCalls, UploadsCalls, MediaCalls, DeploymentsCalls, AsrCalls, LlmCalls, StorageCalls, RepositoriesCalls, RepositoriesWriteCalls, HttpCalls, RemoteCalls, OutputCalls {}

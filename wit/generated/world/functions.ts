@@ -33,6 +33,9 @@ export const worldFunctions = {
     { name: 'take-next' },
     { name: 'cancel' },
   ],
+  'settings': [
+    { name: 'get', call: 'settings.get' },
+  ],
   'progress': [
     { name: 'report' },
     { name: 'report-step' },

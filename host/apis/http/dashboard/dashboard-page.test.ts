@@ -298,6 +298,7 @@ Dashboard('shows endpoints with their requests, what a plugin may do, and reload
   assert.equal(((await page.evaluate(cells('/broken'))) as string[]).slice(1, 3), ['the program', '–']);
   assert.match(((await page.evaluate(cells('/broken'))) as string[]).join(' '), / \d+ 0 \d+ /);
   assert.match(await textOf('.rights'), 'not granted: api.example.org');
+  assert.match(await textOf('.rights'), 'setting key: missing');
   const version = await page.evaluate(cells('sample 1.2.3'));
   assert.match(String(version), 'running');
   await press('Reload', 'sample 1.2.3');

@@ -1,4 +1,6 @@
+import { isAbsolute } from 'node:path';
 import * as z from 'zod';
+import { givenSetting } from '../../core/secrets/given-settings.ts';
 import { MIB } from './fields.ts';
 
 /** Limits that can be set for all plugins and for one plugin. */
@@ -114,3 +116,24 @@ export const PluginGrant = z.strictObject({
     .optional()
     .describe('Limits of this plugin that replace those of `plugin_limits`.'),
 });
+
+/** Messages have no value, because a secret may be in the wrong place. */
+export const PluginSettings = z
+  .record(
+    z.string().regex(/^[a-z][a-z0-9_]*$/, 'must be the name of a setting, alone or with "_env" or "_file"'),
+    z.union([z.string(), z.number(), z.boolean()], 'must be a text, a number or a boolean'),
+  )
+  .check(({ value: values, issues }) => {
+    const names = new Set<string>();
+    for (const [key, value] of Object.entries(values)) {
+      const { name, by } = givenSetting(key, value);
+      const refuse = (message: string): unknown =>
+        issues.push({ code: 'custom', input: undefined, path: [key], message });
+      if (names.has(name)) refuse(`${name} is given twice; give one of ${name}, ${name}_env and ${name}_file`);
+      else if (by === 'environment' && (typeof value !== 'string' || !/^[A-Za-z_]\w*$/.test(value)))
+        refuse('must be the name of an environment variable');
+      else if (by === 'file' && (typeof value !== 'string' || !isAbsolute(value)))
+        refuse('must be the absolute path of a file');
+      names.add(name);
+    }
+  });

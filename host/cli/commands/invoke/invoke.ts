@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { LocalApplication } from '../../../apis/control/index.ts';
-import type { Config } from '../../../base/config/index.ts';
+import { childEnvironment, type Config } from '../../../base/config/index.ts';
 import { AanaError, fail, toErrorRecord } from '../../../base/core/errors.ts';
 import { newId } from '../../../base/core/ids.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
@@ -67,6 +67,8 @@ export async function invokeEndpoint(options: InvokeOptions): Promise<void> {
     sandbox: () => buildSandbox({ cacheDir, log, signal }),
     limits: limitsFrom(config.plugin_limits),
     grants: config.plugin_grants,
+    settings: config.plugin_settings,
+    env: childEnvironment(config),
     confinement: config.plugin_confinement,
   });
   try {

@@ -29,10 +29,11 @@ export type Capability = keyof typeof definitions;
 export const capabilityNames = Object.keys(definitions) as readonly Capability[];
 export const capabilityDefinitions: Readonly<Record<Capability, CapabilityDefinition>> = definitions;
 
+/** Whether an interface of the world must be granted. */
+export const isCapability = (name: string): name is Capability => Object.hasOwn(definitions, name);
+
 /** Interfaces that every plugin has. */
-export const commonInterfaces: readonly string[] = Object.keys(worldFunctions).filter(
-  (name) => !Object.hasOwn(definitions, name),
-);
+export const commonInterfaces: readonly string[] = Object.keys(worldFunctions).filter((name) => !isCapability(name));
 
 /** A function of a capability that a guest reaches by name: alone, or as a member of the resource that it makes. */
 export interface EntryFunction {

@@ -8,6 +8,7 @@ import { outputCalls } from './output.ts';
 import { remoteCalls } from './remote.ts';
 import { repositoriesCalls, repositoriesWriteCalls } from './repositories.ts';
 import type { CallsOf, CapabilityScope } from './scope/scope.ts';
+import { settingsCalls } from './settings.ts';
 import { storageCalls } from './storage.ts';
 import { uploadsCalls } from './uploads.ts';
 
@@ -17,6 +18,7 @@ const calls: CallsOf<HostCall['operation']> = {
   ...deploymentsCalls,
   ...asrCalls,
   ...llmCalls,
+  ...settingsCalls,
   ...storageCalls,
   ...repositoriesCalls,
   ...repositoriesWriteCalls,

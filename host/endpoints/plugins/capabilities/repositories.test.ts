@@ -21,7 +21,14 @@ const manifest: PluginManifest = {
     component: '/p/sample.wasm',
     entry: '/p/index.ts',
   },
-  ...{ capabilities: ['repositories', 'repositories-write'], deployments: [], hosts: [], limits: {}, endpoints: {} },
+  ...{
+    capabilities: ['repositories', 'repositories-write'],
+    deployments: [],
+    hosts: [],
+    limits: {},
+    endpoints: {},
+    settings: {},
+  },
 };
 
 interface Context {

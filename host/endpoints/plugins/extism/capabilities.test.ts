@@ -37,6 +37,10 @@ else {
       runtime: 'extism',
       capabilities: ['media', 'storage', 'repositories', 'repositories-write', 'http', 'remote'],
       hosts: ['api.example.org', 'other.example.org'],
+      settings: {
+        key: { type: 'string', description: 'A key.', secret: true },
+        none: { type: 'string', description: 'What nobody gives.' },
+      },
     };
     await writeFile(join(dir, 'plugin.json'), JSON.stringify(manifest));
     context.ports = new FakePorts();
@@ -51,6 +55,7 @@ else {
       cacheDir: join(dir, 'cache'),
       log: silentLogger,
       grants: { capable: { capabilities: ['*'], hosts: ['api.example.org'] } },
+      settings: { capable: { key: 'a "€"' } },
     });
     plugin = await host.load(dir);
     context.run = async (endpoint, input = {}, options = {}) =>
@@ -105,6 +110,10 @@ else {
     ports.storage = new PluginStorage(storage!);
     assert.equal(await run('counted'), [-7, true, [false, true, true, true], [{ key: 'k', size: 1 }]]);
     ports.storage = usual;
+  });
+
+  Capabilities('settings are told as JSON, and only the declared ones', async ({ run }) => {
+    assert.equal(await run('settings'), ['a "€"', true, '', 'SettingDenied']);
   });
 
   Capabilities('repositories keep videos, captions and transcripts of the application', async ({ run }) => {

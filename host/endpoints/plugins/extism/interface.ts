@@ -17,6 +17,7 @@ export const userFunctions = {
   random: undefined,
   progress: undefined,
   release: undefined,
+  settings_get: undefined,
   output_write: undefined,
   output_forward: undefined,
   output_begin: undefined,

@@ -116,7 +116,9 @@ export class GuestCalls {
     const { scope } = this.#invocation;
     const fraction = shareOf(given);
     const until = end === undefined ? undefined : Math.max(fraction, shareOf(end));
-    const text = whole.slice(0, maxReportChars);
+    const { mask } = scope.settings;
+    const cut = whole.slice(0, maxReportChars);
+    const text = mask?.(cut) ?? cut;
     const percent = Math.floor(fraction * 100);
     const last = this.#progress;
     if (last && percent === last.percent && text === last.text && until === last.until) return;

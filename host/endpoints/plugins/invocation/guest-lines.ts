@@ -8,6 +8,8 @@ import { PacedLog } from './paced-log.ts';
 const maxLines = 1_000;
 const maxLineChars = 16 * 1024;
 
+const same = <T>(value: T): T => value;
+
 export interface GuestLinesOptions {
   /** The log for lines outside of invocations. */
   readonly log: Logger;
@@ -38,7 +40,7 @@ export class GuestLines {
     if (line === maxLines + 1) this.#write(invocation, 'warn', `further lines are dropped after ${maxLines}`, '');
     if (line > maxLines) return;
     const isLong = fields.length > maxLineChars || isDeep(fields);
-    this.#write(invocation, level, message.slice(0, maxLineChars), isLong ? '' : fields);
+    this.#write(invocation, level, message, isLong ? '' : fields);
   }
 
   addProgress({ id, log, request: { endpoint } }: AcceptedInvocation, fraction: number, text: string): void {
@@ -57,10 +59,12 @@ export class GuestLines {
 
   #write(invocation: AcceptedInvocation | undefined, level: LogLevel, message: string, fields: string): void {
     const { log, inSources, onFault } = this.#options;
-    this.#paced.add(invocation?.id, message.length + fields.length, () => {
+    const { mask = same } = invocation?.scope.settings ?? {};
+    const text = mask(message.slice(0, maxLineChars));
+    this.#paced.add(invocation?.id, text.length + fields.length, () => {
       const startedAt = performance.now();
       try {
-        (invocation?.log ?? log)[level](inSources(message), guestFields(inSources(fields)));
+        (invocation?.log ?? log)[level](inSources(text), mask(guestFields(inSources(fields))));
       } catch (error) {
         onFault(invocation, error);
       }

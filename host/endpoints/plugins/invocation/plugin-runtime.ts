@@ -9,6 +9,7 @@ import { RequestUrls } from '../capabilities/scope/request-urls.ts';
 import type { PluginPorts } from '../ports.ts';
 import type { Granted } from '../rights/grants.ts';
 import type { PluginLimits } from '../rights/limits.ts';
+import type { PluginSettings, SettingValues } from '../rights/plugin-settings.ts';
 import type { RunLimits, SandboxOutcome } from '../sandbox/index.ts';
 import type { AcceptedInvocation } from './accepted-invocation.ts';
 import { boundedResult } from './border.ts';
@@ -21,7 +22,7 @@ import { endReason, overCpuLimit, overCpuSlice, overDeadline, trapError, unavail
 import type { PluginProcess } from './plugin-process.ts';
 import type { PluginTelemetry } from './plugin-telemetry.ts';
 import { lastWords, maxPrinted, runtimeNoise } from './printed.ts';
-import type { GuestResult } from './protocol.ts';
+import type { GuestResult, WitError } from './protocol.ts';
 
 /** Bytes of output and of lines that wait for the host before the guest does. */
 const creditBytes = 64 * 1024;
@@ -34,6 +35,7 @@ export interface PluginRuntimeOptions {
   /** Maximum number of invocations that run at a time. */
   readonly concurrency: number;
   readonly granted: Granted;
+  readonly settings: Pick<PluginSettings, 'read'>;
   readonly ports: PluginPorts;
   readonly telemetry: PluginTelemetry;
   /** Returns a text of the guest with positions in the plugin's sources instead of its bundle. */
@@ -107,6 +109,9 @@ export class PluginRuntime {
     if (signal.aborted) return Promise.reject(endReason(signal.reason));
     if (this.#isClosed) return Promise.reject(this.#unavailable('is closed'));
     if (refusal !== undefined) return Promise.reject(this.#unavailable(refusal));
+    const settings = this.#options.settings.read();
+    const lacking = settings.refusal();
+    if (lacking) return Promise.reject(lacking);
     const id = ++this.#lastId;
     const record = this.#options.telemetry.invocation(request.endpoint, request.traceparent);
     const onAbort = (): void => this.#end(invocation, endReason(signal.reason));
@@ -125,7 +130,7 @@ export class PluginRuntime {
       deadlineMs,
       deadlineAt,
       settled: deferred<string>(),
-      scope: this.#newScope(request, record.traceparent, deadlineAt),
+      scope: this.#newScope(request, settings, record.traceparent, deadlineAt),
       run: undefined,
       wasLost: false,
       lostMs: 0,
@@ -224,7 +229,7 @@ export class PluginRuntime {
   /** Logs what a guest prints. Language runtimes print the stack of a panic. */
   #onPrinted(invocation: AcceptedInvocation, text: string): void {
     if (runtimeNoise.test(text) || invocation.printed.length >= maxPrinted) return;
-    const shown = text.slice(0, maxPrinted);
+    const shown = masked(invocation, text.slice(0, maxPrinted));
     invocation.printed += shown;
     this.#lines.add(invocation, 'warn', 'plugin printed', JSON.stringify({ text: shown.trim() }));
   }
@@ -298,7 +303,8 @@ export class PluginRuntime {
     if (outcome.state === 'stopped') return { error: this.#unavailable('was stopped') };
     if (outcome.state === 'returned') {
       const startedAt = performance.now();
-      const result = boundedResult(outcome.value as GuestResult, this.#limits.outputBytes);
+      const bounded = boundedResult(outcome.value as GuestResult, this.#limits.outputBytes);
+      const result = 'err' in bounded ? { err: withoutSecrets(invocation, bounded.err) } : bounded;
       invocation.scope.charge(performance.now() - startedAt);
       return 'ok' in result ? { json: result.ok } : { error: invocation.scope.errorOf(result.err) };
     }
@@ -313,9 +319,11 @@ export class PluginRuntime {
         return { error: fail('TooManyHostCalls', message, { data: { limit } }) };
       }
       default: {
-        const said = lastWords(invocation.printed);
-        invocation.log.warn('plugin trapped', { endpoint, reason: outcome.reason, content: said });
-        return { error: trapError(name, endpoint, outcome.reason, said === undefined ? undefined : inSources(said)) };
+        // A secret may have been printed in pieces.
+        const said = lastWords(masked(invocation, invocation.printed));
+        const reason = masked(invocation, outcome.reason);
+        invocation.log.warn('plugin trapped', { endpoint, reason, content: said });
+        return { error: trapError(name, endpoint, reason, said === undefined ? undefined : inSources(said)) };
       }
     }
   }
@@ -379,13 +387,18 @@ export class PluginRuntime {
     }
   }
 
-  #newScope(request: PluginInvocation, place: string | undefined, deadlineAt: number): InvocationScope {
+  #newScope(
+    request: PluginInvocation,
+    settings: SettingValues,
+    place: string | undefined,
+    deadlineAt: number,
+  ): InvocationScope {
     const { name, ports, granted, telemetry, runHelper } = this.#options;
     const { files, write, answer, onProgress, requestUrls = new RequestUrls(request.input) } = request;
     const context = { ...requestContextOf(request), requestId: request.requestId, traceparent: place, deadlineAt };
     return new InvocationScope({
       expectedDeployments: this.#called.expectedOf(request.endpoint),
-      ...{ ports, plugin: name, granted, context, files, requestUrls, held: this.#held, telemetry },
+      ...{ ports, plugin: name, granted, settings, context, files, requestUrls, held: this.#held, telemetry },
       startHelper:
         runHelper &&
         ((helper, input, signal, traceparent) =>
@@ -407,5 +420,28 @@ export class PluginRuntime {
 
   #unavailable(what: string): AanaError {
     return unavailable(this.#options.name, what);
+  }
+}
+
+/** Returns a text of the guest without secrets of its settings. */
+function masked({ scope }: AcceptedInvocation, text: string): string {
+  return scope.settings.mask?.(text) ?? text;
+}
+
+/** An answer of a plugin may have its secrets, but an error often is what others have said. */
+function withoutSecrets({ scope }: AcceptedInvocation, error: WitError): WitError {
+  const { mask } = scope.settings;
+  if (!mask) return error;
+  const { kind, data } = error;
+  return { kind, name: mask(error.name), message: mask(error.message), data: maskedJson(data, mask) };
+}
+
+function maskedJson(json: string, mask: NonNullable<SettingValues['mask']>): string {
+  const masked = mask(json);
+  if (masked === json) return json;
+  try {
+    return JSON.stringify(mask(JSON.parse(json)));
+  } catch {
+    return masked; // it was no JSON
   }
 }

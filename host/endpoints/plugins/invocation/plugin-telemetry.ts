@@ -25,13 +25,17 @@ interface InvocationKind {
 
 const nothing = (): void => {};
 
-/** Calls that are not reported: steps of a resource that an earlier call opened. A stream has one for each batch. */
-const STEPS: ReadonlySet<string> = new Set([
+/**
+ * Calls that are not reported: steps of a resource that an earlier call opened, of which a stream has one for each
+ * batch, and what the host knows without work.
+ */
+const UNREPORTED: ReadonlySet<string> = new Set([
   'output.write',
   'deployments.next',
   'deployments.returned',
   'asr.next',
   'llm.next',
+  'settings.get',
 ] satisfies HostCall['operation'][]);
 
 /** Reports the invocations of one plugin and their host calls. */
@@ -101,7 +105,7 @@ export class PluginTelemetry {
 
   /** Begins the report of a call. Returns undefined for calls that are not reported. */
   call(operation: HostCall['operation'], parent: string | undefined): Work | undefined {
-    if (this.#isOff || STEPS.has(operation)) return undefined;
+    if (this.#isOff || UNREPORTED.has(operation)) return undefined;
     let kind = this.#callKinds.get(operation);
     if (!kind) {
       kind = this.#calls.ofKind({ ...this.#plugin, 'aana.operation': operation });

@@ -17,6 +17,7 @@ const manifest: PluginManifest = {
   hosts: ['a.example', 'api.b.example', '*.c.example'],
   limits: { memory_bytes: 1_000_000, host_calls: 500, concurrency: 4 },
   endpoints: {},
+  settings: {},
 };
 
 const Grants = suite('grants');

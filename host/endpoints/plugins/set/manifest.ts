@@ -10,6 +10,7 @@ import {
   commonInterfaces,
 } from '../capabilities/catalogue.ts';
 import { hostPattern } from '../capabilities/hosts.ts';
+import { DeclaredSettings } from '../rights/declared-settings.ts';
 import { LimitsByName } from '../rights/limits.ts';
 
 const inside = z
@@ -56,6 +57,7 @@ const Manifest = z.strictObject({
     .default([]),
   endpoints: z.record(z.string().min(1), EndpointOptions).default({}),
   limits: LimitsByName.default({}),
+  settings: DeclaredSettings.default({}),
 });
 const CheckedManifest = Manifest.refine(
   ({ deployments, capabilities }) =>
@@ -115,7 +117,10 @@ export async function readManifest(source: string): Promise<PluginManifest> {
   const parsed = CheckedManifest.safeParse(json);
   if (!parsed.success) {
     const issues = parsed.error.issues
-      .map((issue) => `${issue.path.join('.') || 'plugin.json'}: ${issue.message}`)
+      .map((issue) => {
+        const { message } = (issue.code === 'invalid_key' && issue.issues[0]) || issue;
+        return `${issue.path.join('.') || 'plugin.json'}: ${message}`;
+      })
       .join('; ');
     throw pluginLoadError(root, `has an invalid plugin.json (${issues})`);
   }
@@ -148,6 +153,7 @@ function bareManifest(file: string): PluginManifest {
     hosts: ['*'],
     limits: {},
     endpoints: {},
+    settings: {},
   };
 }
 

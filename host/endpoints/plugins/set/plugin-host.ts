@@ -1,11 +1,13 @@
 import * as z from 'zod';
 import type { EndpointDescription } from '../../../base/core/endpoint-description.ts';
+import type { GivenSettings } from '../../../base/core/secrets/given-settings.ts';
 import type { Logger, LogLevel } from '../../../base/core/log/logger.ts';
 import { noTelemetry } from '../../../base/core/telemetry.ts';
 import { type Capability, capabilityDefinitions } from '../capabilities/catalogue.ts';
 import { readExtismModule } from '../extism/read-module.ts';
 import { readPositions } from '../build/source-positions.ts';
 import { checkGrants, checkUses, type Granted, grantTo, type PluginGrants } from '../rights/grants.ts';
+import { PluginSettings, type SettingState } from '../rights/plugin-settings.ts';
 import { defaultLimits, type NamedLimits, namedLimits, type PluginLimits } from '../rights/limits.ts';
 import { type PluginManifest, pluginLoadError, readManifest } from './manifest.ts';
 import type { PluginInvocation } from '../invocation/invocation.ts';
@@ -33,6 +35,10 @@ export interface PluginHostOptions {
   readonly limits?: Partial<PluginLimits>;
   /** Grants of the operator. Default: each plugin gets what it requests. */
   readonly grants?: PluginGrants;
+  /** Values for settings of plugins. Default: none. */
+  readonly settings?: GivenSettings;
+  /** Variables of the environment that settings may name. Default: none. */
+  readonly env?: NodeJS.ProcessEnv;
   /** Whether a plugin is refused where the kernel does not enforce its confinement. Default: it is not. */
   readonly confinement?: 'prefer' | 'require' | undefined;
   /** Whether components are compiled in a fifth of the time to code that is half as fast. Default: no. */
@@ -52,6 +58,8 @@ export interface LoadedPlugin {
   run(invocation: PluginInvocation): Promise<string>;
   readonly limits: NamedLimits;
   readonly rights: RightsOfPlugin;
+  /** Its settings as they are given now. */
+  settings(): readonly SettingState[];
   /** The number of its process. Undefined while it does not run. */
   readonly pid: number | undefined;
   /** Bytes of memory that its process has for itself. Undefined while it does not run, and where nobody tells. */
@@ -86,11 +94,13 @@ export interface RightsOfPlugin {
 interface ReadPlugin {
   readonly manifest: PluginManifest;
   readonly granted: Granted;
+  readonly settings: PluginSettings;
   readonly code: PluginCode;
 }
 
 /** The process of one version of a plugin. */
 interface Running {
+  readonly settings: PluginSettings;
   close(): Promise<unknown>;
 }
 
@@ -104,6 +114,7 @@ export interface PluginReport {
   readonly asks: PluginRights;
   readonly gets: PluginRights;
   readonly limits: NamedLimits;
+  readonly settings: readonly SettingState[];
 }
 
 const schema = z.string().transform((text, context): Record<string, unknown> => {
@@ -141,11 +152,23 @@ export class PluginHost {
   readonly #telemetryOf = new Map<string, PluginTelemetry>();
   /** Aborted when the host closes. It ends compilations. */
   readonly #closing = new AbortController();
+  #given: GivenSettings;
 
   constructor(options: PluginHostOptions) {
     checkGrants(options.grants ?? {});
     this.#options = options;
     this.#limits = { ...defaultLimits, ...options.limits };
+    this.#given = options.settings ?? {};
+  }
+
+  /** Takes other values for settings. The next invocations have them. */
+  configureSettings(given: GivenSettings): void {
+    this.#given = given;
+  }
+
+  /** Returns the secrets that loaded plugins have now. */
+  secrets(): string[] {
+    return [...this.#running].flatMap(({ settings }) => settings.read().secrets);
   }
 
   /**
@@ -153,7 +176,7 @@ export class PluginHost {
    * the plugin. Rejects with a `PluginLoadError` like {@link load}.
    */
   async inspect(source: string): Promise<PluginReport> {
-    const { manifest, granted, code } = await this.#read(source);
+    const { manifest, granted, settings, code } = await this.#read(source);
     const { name, version } = manifest;
     return {
       name,
@@ -164,6 +187,7 @@ export class PluginHost {
       asks: asksOf(manifest),
       gets: rightsOf(granted),
       limits: namedLimits(granted.limits, code.concurrency(granted.limits)),
+      settings: settings.read().states,
     };
   }
 
@@ -186,7 +210,7 @@ export class PluginHost {
   ): Promise<LoadedPlugin> {
     const startedAt = performance.now();
     const read = await this.#read(source);
-    const { manifest, granted, code } = read;
+    const { manifest, granted, settings, code } = read;
     const { name, version } = manifest;
     const { ports, log } = this.#options;
     // A closure here must not name `replaces`, because each version would then keep its predecessor in memory.
@@ -199,7 +223,7 @@ export class PluginHost {
       await process.close();
       throw error;
     }
-    const shared = { name, process, granted, ports, telemetry: this.#telemetry(name), inSources };
+    const shared = { name, process, granted, settings, ports, telemetry: this.#telemetry(name), inSources };
     const concurrency = code.concurrency(granted.limits);
     const helpers = new PluginRuntime({ ...shared, concurrency: maxHelpers });
     const runtime = new PluginRuntime({
@@ -207,6 +231,7 @@ export class PluginHost {
       runHelper: (invocation) => helpers.run(invocation),
     });
     const running: Running = {
+      settings,
       close: async () => {
         await Promise.all([runtime.close(), helpers.close()]);
         await process.close();
@@ -253,6 +278,7 @@ export class PluginHost {
         deployments: manifest.deployments.filter((deployment) => deployment !== '*'),
         limits: namedLimits(granted.limits, concurrency),
         rights: { asks: asksOf(manifest), gets: rightsOf(granted) },
+        settings: () => settings.read().states,
         get pid() {
           return process.pid;
         },
@@ -325,7 +351,11 @@ export class PluginHost {
     const { cacheDir, sandbox, isFast } = this.#options;
     const read = runtime === 'extism' ? readExtismModule : readComponent;
     const code = await read(file, { plugin, cacheDir, sandbox, isFast, signal: this.#closing.signal });
-    return { manifest, granted, code };
+    const settings = new PluginSettings({
+      ...{ plugin, declared: manifest.settings, env: this.#options.env ?? {}, log: this.#options.log },
+      given: () => (Object.hasOwn(this.#given, plugin) ? this.#given[plugin] : undefined),
+    });
+    return { manifest, granted, settings, code };
   }
 
   /** Closes every plugin. Invocations that still run fail as unavailable. */

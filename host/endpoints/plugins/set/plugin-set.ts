@@ -184,6 +184,7 @@ export class PluginSet {
         missing_confinement: current?.confinement ? [...missingConfinement(current.confinement)] : null,
         restarts: current?.restarts ?? null,
         rights: current?.rights ?? null,
+        settings: current ? [...current.settings()] : null,
       };
     });
   }

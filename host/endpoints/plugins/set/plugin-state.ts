@@ -1,4 +1,5 @@
 import type { NamedLimits } from '../rights/limits.ts';
+import type { SettingState } from '../rights/plugin-settings.ts';
 
 /** Rights by their names. In deployments and hosts, `*` stands for all. */
 export interface PluginRightNames {
@@ -33,6 +34,8 @@ export interface PluginState {
   readonly restarts: number | null;
   /** What the serving version asks for, and what the operator grants; null if no version serves. */
   readonly rights: { readonly asks: PluginRightNames; readonly gets: PluginRightNames } | null;
+  /** What the serving version declares, and how it is given now; null if no version serves. */
+  readonly settings: SettingState[] | null;
 }
 
 export interface ReloadOutcome {

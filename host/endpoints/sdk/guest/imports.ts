@@ -10,6 +10,7 @@ import * as random from 'aana:host/random@0.1.0';
 import * as remote from 'aana:host/remote@0.1.0';
 import * as repositoriesWrite from 'aana:host/repositories-write@0.1.0';
 import * as repositories from 'aana:host/repositories@0.1.0';
+import * as settings from 'aana:host/settings@0.1.0';
 import * as storage from 'aana:host/storage@0.1.0';
 import * as uploads from 'aana:host/uploads@0.1.0';
 import type { Host } from '../host.ts';
@@ -25,6 +26,7 @@ export const host: Host = {
   random,
   invocation,
   concurrency,
+  settings,
   progress,
   output: output as Host['output'],
   uploads,

@@ -84,6 +84,8 @@ export interface FakeHost {
   readonly onWrite?: (value: unknown) => void;
   readonly isCancelled?: () => boolean;
   readonly remainingMs?: () => number;
+  /** Values of settings by name. Default: none. */
+  readonly settings?: Readonly<Record<string, string | number | boolean>>;
   /** Default: none, as when no API key is required. */
   readonly user?: string;
   /** Default: 0. */
@@ -210,6 +212,7 @@ class FakeRun {
       priority: () => this.#fakes.priority ?? 0,
       traceparent: () => this.#fakes.traceparent,
     },
+    settings: { get: (name) => JSON.stringify(this.#fakes.settings?.[name]) },
     progress: {
       report: (fraction, text) => void this.progress.push({ fraction, text }),
       reportStep: (fraction, until, text) => void this.progress.push({ fraction, text, until }),

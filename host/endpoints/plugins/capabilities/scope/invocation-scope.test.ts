@@ -19,7 +19,14 @@ const manifest: PluginManifest = {
     component: '/p/sample.wasm',
     entry: '/p/index.ts',
   },
-  ...{ capabilities: ['media', 'deployments', 'remote'], deployments: ['model'], hosts: [], limits: {}, endpoints: {} },
+  ...{
+    capabilities: ['media', 'deployments', 'remote'],
+    deployments: ['model'],
+    hosts: [],
+    limits: {},
+    endpoints: {},
+    settings: {},
+  },
 };
 const scopeWith = (options: Partial<InvocationScopeOptions> = {}): InvocationScope =>
   new InvocationScope({

@@ -3,6 +3,7 @@ import { AanaError, cancelledError, fail } from '../../../../base/core/errors.ts
 import { KeptPlaces } from '../../../../base/core/kept-places.ts';
 import type { RequestContext } from '../../../../base/core/request-context.ts';
 import type { Granted } from '../../rights/grants.ts';
+import { noSettings, type SettingValues } from '../../rights/plugin-settings.ts';
 import type {
   AnswerPort,
   DeploymentCallOptions,
@@ -15,7 +16,7 @@ import type {
 import { requireArguments } from '../../invocation/border.ts';
 import type { PluginTelemetry } from '../../invocation/plugin-telemetry.ts';
 import type { HostCall, HostReply, WitError } from '../../invocation/protocol.ts';
-import { type Capability, commonInterfaces } from '../catalogue.ts';
+import { isCapability } from '../catalogue.ts';
 import { ClientOutput } from './client-output.ts';
 import { HeldChars, heldCharsLimits } from './held-chars.ts';
 import { InvocationProgress } from './invocation-progress.ts';
@@ -39,6 +40,8 @@ export interface InvocationScopeOptions {
   /** Called with the progress of the invocation. Default: the progress of deployments is not asked for. */
   readonly onProgress?: ((fraction: number, text: string) => void) | undefined;
   readonly granted: Granted;
+  /** Default: the plugin declares no settings. */
+  readonly settings?: SettingValues | undefined;
   /** Deployments that the invocation is expected to call. */
   readonly expectedDeployments?: Iterable<string> | undefined;
   /** Runs a helper of the same component. Absent in a helper. */
@@ -108,7 +111,15 @@ export class InvocationScope {
     this.#hostMs += ms;
   }
 
-  /** Whether the guest has called the host. An invocation that has not can run again without any visible effect. */
+  /** The settings as they were when the invocation came. */
+  get settings(): SettingValues {
+    return this.#options.settings ?? noSettings;
+  }
+
+  /**
+   * Whether the guest has called the host for more than settings. An invocation that has not can run again without any
+   * visible effect.
+   */
   get isTouched(): boolean {
     return this.#isTouched;
   }
@@ -122,7 +133,7 @@ export class InvocationScope {
   async answer(call: HostCall, own?: AbortSignal): Promise<HostReply> {
     const { telemetry, context } = this.#options;
     const work = telemetry?.call(call.operation, context.traceparent);
-    this.#isTouched = true;
+    if (call.operation !== 'settings.get') this.#isTouched = true;
     try {
       const startedAt = performance.now();
       requireArguments(call.operation, call.args, this.#options.granted.limits.outputBytes);
@@ -200,7 +211,7 @@ export class InvocationScope {
   async #do(call: HostCall, traceparent: string | undefined, signal: AbortSignal): Promise<unknown> {
     signal.throwIfAborted();
     const capability = call.operation.slice(0, call.operation.indexOf('.'));
-    if (!commonInterfaces.includes(capability) && !this.#options.granted.capabilities.has(capability as Capability)) {
+    if (isCapability(capability) && !this.#options.granted.capabilities.has(capability)) {
       throw fail('CapabilityDenied', `this plugin does not have the capability ${capability}`, {
         data: { capability },
       });
@@ -225,6 +236,7 @@ export class InvocationScope {
     let userPorts: UserPorts | undefined;
     this.#capabilityScope = {
       ...{ plugin, granted, files, requestUrls, context, signal, http: ports.http },
+      settings: this.settings,
       get user() {
         return (userPorts ??= ports.as({ userId: context.userId ?? null, traceparent }));
       },

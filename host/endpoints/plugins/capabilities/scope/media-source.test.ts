@@ -25,7 +25,7 @@ const manifest: PluginManifest = {
     component: '/p/sample.wasm',
     entry: '/p/index.ts',
   },
-  ...{ capabilities: ['media'], deployments: [], hosts: ['*'], limits: {}, endpoints: {} },
+  ...{ capabilities: ['media'], deployments: [], hosts: ['*'], limits: {}, endpoints: {}, settings: {} },
 };
 
 const Source = suite('media that a plugin opens');

@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../../../base/core/request-context.ts';
 import type { Granted } from '../../rights/grants.ts';
+import type { SettingValues } from '../../rights/plugin-settings.ts';
 import type {
   AnswerPort,
   AudioPort,
@@ -39,6 +40,7 @@ export interface CapabilityScope {
   /** The plugin's name. */
   readonly plugin: string;
   readonly granted: Granted;
+  readonly settings: SettingValues;
   readonly files: ReadonlyMap<string, UploadedFile>;
   readonly requestUrls: RequestUrls;
   /** Aborted when the invocation ends. */

@@ -174,6 +174,7 @@ export function hostFunctions(
       const values = link.call<readonly string[]>('deployments#[method]chunks.next', Number(stream));
       return blocks.store(context, `[${values.join(',')}]`);
     }),
+    settings_get: attempt((context, name) => optional(context, link.call('settings#get', text(context, name)))),
     ...storageFunctions({ link, attempt, blocks }),
     ...repositoryFunctions({ link, attempt, blocks }),
     http_fetch: attempt((context, request, content) => {

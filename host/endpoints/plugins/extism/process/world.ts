@@ -5,6 +5,7 @@ import { capabilityOf } from '../interface.ts';
 const functionsByInterface = {
   log: ['log'],
   invocation: ['request-id', 'remaining-ms', 'user', 'priority', 'traceparent'],
+  settings: ['get'],
   progress: ['report'],
   output: ['write', 'forward', 'begin', 'send'],
   uploads: ['info', 'read', 'read-text'],
@@ -53,7 +54,7 @@ export function calledFunctions(imports: readonly WebAssembly.ModuleImportDescri
 }
 
 /** The interfaces that no capability is needed for. */
-const commonInterfaces: readonly Interface[] = ['log', 'invocation', 'progress', 'output', 'uploads'];
+const commonInterfaces: readonly Interface[] = ['log', 'invocation', 'settings', 'progress', 'output', 'uploads'];
 
 /** Returns the text of a function's type by its full name. */
 export function typeOf(types: OfferedTypes['imports'], name: string): string {

@@ -124,14 +124,14 @@ function PluginBadge({ plugin }: { readonly plugin: PluginState }): JSX.Element 
 
 const KINDS = ['capabilities', 'deployments', 'hosts'] as const;
 
-/** What a plugin may do, and what it asks for in vain. */
-function Rights({ plugin: { rights } }: { readonly plugin: PluginState }): JSX.Element {
-  if (rights === null) return <>–</>;
+/** What a plugin may do, what it asks for in vain, and how its settings are given. */
+function Rights({ plugin: { rights, settings } }: { readonly plugin: PluginState }): JSX.Element {
+  if (rights === null || settings === null) return <>–</>;
   const lines = KINDS.flatMap((kind) => {
     const denied = rights.asks[kind].filter((name) => !rights.gets[kind].includes(name) && name !== '*');
     return rights.gets[kind].length + denied.length === 0 ? [] : [{ kind, given: rights.gets[kind], denied }];
   });
-  if (lines.length === 0) return <>nothing beside its answers</>;
+  if (lines.length + settings.length === 0) return <>nothing beside its answers</>;
   return (
     <ul class="rights">
       {lines.map(({ kind, given, denied }) => (
@@ -140,9 +140,20 @@ function Rights({ plugin: { rights } }: { readonly plugin: PluginState }): JSX.E
           {denied.length > 0 && <span class="problem">; not granted: {denied.join(', ')}</span>}
         </li>
       ))}
+      {settings.map(({ name, description, required, state, origin, problem }) => (
+        <li key={name} title={description}>
+          <span class="quiet">setting {name}:</span>{' '}
+          <span class={isFine(state, required) ? undefined : 'problem'}>
+            {[state, origin, problem].filter((each) => each !== null).join(', ')}
+          </span>
+        </li>
+      ))}
     </ul>
   );
 }
+
+const isFine = (state: string, isRequired: boolean): boolean =>
+  state === 'set' || state === 'default' || (state === 'missing' && !isRequired);
 
 const failures = (failed: Readonly<Record<string, number>>): JSX.Element => {
   const all = Object.entries(failed);

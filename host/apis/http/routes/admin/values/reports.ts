@@ -28,6 +28,22 @@ const PluginRights = z.object({
   hosts: z.array(z.string()).readonly(),
 });
 
+/** A setting of a plugin, without its value. */
+const PluginSetting = z.object({
+  name: z.string(),
+  type: z
+    .nullable(z.enum(['string', 'number', 'integer', 'boolean']))
+    .describe('Null if the plugin does not declare it.'),
+  description: z.string(),
+  secret: z.boolean(),
+  required: z.boolean(),
+  state: z
+    .enum(['set', 'default', 'missing', 'invalid', 'undeclared'])
+    .describe('`invalid`: the given value cannot be used. `undeclared`: given, but the plugin does not declare it.'),
+  origin: z.nullable(z.string()).describe('Where it is given, such as `environment variable NEWS_KEY`.'),
+  problem: z.nullable(z.string()).describe('Why the value cannot be used.'),
+});
+
 /** One plugin of a running server. */
 export const PluginStatus = z.object({
   name: z.string(),
@@ -57,6 +73,8 @@ export const PluginStatus = z.object({
   restarts: z.nullable(z.int()),
   /** What the serving version asks for, and what the operator grants; null if no version serves. */
   rights: z.nullable(z.object({ asks: PluginRights, gets: PluginRights })),
+  /** The settings of the serving version, and those that are given to it; null if no version serves. */
+  settings: z.nullable(z.array(PluginSetting)),
 });
 export type PluginStatus = z.infer<typeof PluginStatus>;
 
