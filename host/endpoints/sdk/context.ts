@@ -16,7 +16,7 @@ import { UploadedFile } from './capabilities/uploads.ts';
 import { hostCall, HostError } from './host-error.ts';
 import type { Image as HostImage, Source } from '../../../wit/generated/world/media.ts';
 import type { Host, LogLevel } from './host.ts';
-import { hostPromise, preparedPromise, waitFor } from './guest/event-loop.ts';
+import { preparedPromise, waitFor } from './guest/event-loop.ts';
 import { dataUrlBytes } from './guest/data-url.ts';
 import { uuid } from './guest/uuid.ts';
 
@@ -85,7 +85,12 @@ export class Context {
     const { Image: images } = this.host.media;
     const opened = (image: HostImage): Image => new Image(image, this.#scope);
     return {
-      open: (input) => hostPromise(() => images.open(mediaSource(input)), opened),
+      open: (input) =>
+        preparedPromise(
+          () => mediaSource(input),
+          (source) => images.open(source),
+          opened,
+        ),
       decode: (file) =>
         preparedPromise(
           () => (typeof file === 'string' ? dataUrlBytes(file) : file),
@@ -98,8 +103,9 @@ export class Context {
   get video(): VideoOpener {
     return {
       open: (input) =>
-        hostPromise(
-          () => this.host.media.Video.open(mediaSource(input)),
+        preparedPromise(
+          () => mediaSource(input),
+          (source) => this.host.media.Video.open(source),
           (video) => new Video(video, this.#scope),
         ),
     };

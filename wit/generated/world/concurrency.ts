@@ -3,9 +3,9 @@
 /** The interface `concurrency` as a guest sees it. A function that fails throws the record `error`. */
 export interface Concurrency {
   /**
-   * Makes the next call of a function that returns a `result` begin only. It returns an error with the name
-   * `CallStarted` at once, whose `data` is the number of the call. Calls that were started and not taken count as
-   * resources that the guest holds.
+   * Makes the next call of a function that returns a `result` begin only, except `output.write`. It returns an error
+   * with the name `CallStarted` at once, whose `data` is the number of the call. There can be as many started calls as
+   * handles. A call that was given up counts until its work has ended.
    */
   startNext(): void;
   /**
@@ -18,7 +18,10 @@ export interface Concurrency {
    * must be of the same function. Its arguments are not used.
    */
   takeNext(call: number): void;
-  /** Gives up a call that was started. Nothing happens when it was taken. */
+  /**
+   * Gives up a call that was started, and what was asked of the next one. Nothing else happens when there is no such
+   * call.
+   */
   cancel(call: number): void;
 }
 

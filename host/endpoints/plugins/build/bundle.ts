@@ -129,8 +129,8 @@ export async function bundlePlugin(
         .uses(chunk.code)
         .map(({ global, instead, offset }) => `${positionOf(offset)}: a plugin has no ${global}; ${instead}`),
       ...loading
-        .filter(({ kind }) => kind === 'for await')
-        .map(({ offset }) => `${positionOf(offset)}: "for await" stands at the top level: put it into a function`),
+        .filter(({ kind }) => kind === 'for await' || kind === 'await using')
+        .map(({ kind, offset }) => `${positionOf(offset)}: "${kind}" stands at the top level: put it into a function`),
       ...loading
         .filter(({ kind }) => kind === 'import()' || kind === 'require()')
         .map(
@@ -169,8 +169,8 @@ function messageFrom(dir: string, cause: unknown): string {
   const { errors } = cause as { errors?: readonly BundlerError[] };
   if (!errors || errors.length === 0) return cause.message;
   return errors
-    .map(({ message, loc, frame }) => {
-      const what = message.replace(/^\[\w+\] /, '').split('\n')[0]!;
+    .map(({ message, text, loc, frame }) => {
+      const what = (message ?? text ?? '').replace(/^\[\w+\] /, '').split('\n')[0]!;
       if (!loc?.file) return what;
       return `${nameFrom(dir, loc.file)}:${loc.line}:${loc.column + 1}: ${what}${frame ? `\n${frame}` : ''}`;
     })
@@ -178,7 +178,9 @@ function messageFrom(dir: string, cause: unknown): string {
 }
 
 interface BundlerError {
-  readonly message: string;
+  readonly message?: string;
+  /** Of esbuild. */
+  readonly text?: string;
   readonly loc?: { readonly file?: string; readonly line: number; readonly column: number };
   readonly frame?: string;
 }

@@ -1,6 +1,6 @@
 /** Code of a bundle that loads code when it runs, that waits at the top level, or what an ordinary `yield*` iterates. */
 export interface LoadingCode {
-  readonly kind: 'import()' | 'require()' | 'await' | 'for await' | 'yield*';
+  readonly kind: 'import()' | 'require()' | 'await' | 'for await' | 'await using' | 'yield*';
   readonly offset: number;
   readonly end: number;
 }
@@ -58,6 +58,7 @@ function kindOf(node: Node, place: Place): LoadingCode['kind'] | undefined {
   if (place === 'generator' && node.type === 'YieldExpression' && node['delegate'] === true) return 'yield*';
   if (place !== 'top') return undefined;
   if (node.type === 'AwaitExpression') return 'await';
+  if (node.type === 'VariableDeclaration' && node['kind'] === 'await using') return 'await using';
   return node.type === 'ForOfStatement' && node['await'] === true ? 'for await' : undefined;
 }
 

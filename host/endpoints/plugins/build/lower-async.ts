@@ -48,8 +48,8 @@ function withCalls({ code, loading }: Source): string {
     const call =
       kind === 'await'
         ? { at: offset, length: 'await'.length, text: 'aanaSettle(' }
-        : { at: offset, length: 0, text: 'aanaIterate(' };
-    return [call, { at: end, length: 0, text: ')' }];
+        : { at: offset, length: 0, text: 'aanaIterate((' };
+    return [call, { at: end, length: 0, text: kind === 'await' ? ')' : '))' }];
   });
   return edits
     .toSorted((a, b) => b.at - a.at)

@@ -77,6 +77,8 @@ function evaluationError(cause: unknown, waitsAt: string | undefined): string {
   if (waitsAt !== undefined && message.includes('a promise that nothing settles'))
     return `${waitsAt}: its top level waits for a promise that nothing settles`;
   const [, missing] = /unknown import: `(aana:host\/[^`]+)` has not been defined/.exec(message) ?? [];
+  if (missing?.includes('/concurrency@'))
+    return 'its top level waits for a timer, and there are none while it is built';
   if (missing !== undefined) return `its top level calls the host (${missing}), which exists only inside "run"`;
   return message
     .replace(/^(: )?Failed to evaluate user JavaScript module: (Failed to finish JavaScript module evaluation: )?/, '')

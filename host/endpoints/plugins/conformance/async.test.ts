@@ -103,6 +103,26 @@ export const endpoint = definePlugin([
   of('answers_with_a_promise', async (_, ctx) => ({ answer: model(ctx, 'echo') })),
   of('looks_away', async () => { void Promise.reject(new RangeError('nobody looks')); return 1; }),
   of('throws_in_a_timer', async () => { setTimeout(() => { throw new RangeError('in a timer'); }); await new Promise((resolve) => setTimeout(resolve, 50)); }),
+  of('after_broken_calls', async (_, ctx) => {
+    const broken = await Promise.allSettled([ctx.image.decode('x'), ctx.image.decode('y'), model(ctx, 'echo', { n: 1n }), model(ctx, 'echo', { n: 2n })]);
+    const stream = ctx.deployment('model').stream('numbers', { count: 3 });
+    const reading = stream[Symbol.asyncIterator](); await reading.next();
+    const lost = Promise.race([reading.next(), new Promise((resolve) => setTimeout(resolve))]); stream[Symbol.dispose](); await lost.catch(() => {});
+    return [broken.map(({ reason }) => reason.name), await model(ctx, 'echo', { a: 1 }), await Promise.all([model(ctx, 'echo', { a: 2 }), model(ctx, 'echo', { a: 3 })])];
+  }),
+  of('leaves_losers', async (_, ctx) => {
+    const first = await Promise.race([Promise.resolve('cached'), model(ctx, 'echo')]);
+    const caught = await Promise.all([Promise.reject(new Error('early')), model(ctx, 'echo')]).catch((error) => error.message);
+    model(ctx, 'echo').catch(() => {});
+    const many = await Promise.all(Array.from({ length: 100 }, (_one, at) => model(ctx, at === 0 ? 'none' : 'echo'))).catch(({ name }) => name);
+    return [first, caught, many];
+  }),
+  of('forgets_a_function', async (_, ctx) => { const save = async () => { await model(ctx, 'echo'); await model(ctx, 'never'); }; save(); await new Promise((resolve) => setTimeout(resolve, 5)); return 1; }),
+  of('forgets_a_function_in_an_ordinary_one', (_, ctx) => { (async () => { await null; await model(ctx, 'echo'); })(); return 1; }),
+  of('throws_in_a_forgotten_function', () => { (async () => { await null; throw new RangeError('in a forgotten function'); })(); return 1; }),
+  of('deep', async ({ n }) => { const deep = async (left) => (left === 0 ? 0 : 1 + (await deep(left - 1))); return deep(n); }),
+  of('yields_a_sequence', function* () { const seen = []; yield* (seen.push(9), [3, 4]); yield* seen; }, { stream: true }),
+  of('changes_its_bytes', async (_, ctx) => { const bytes = Uint8Array.of(1); const set = ctx.storage.setBytes('b', bytes); bytes[0] = 9; await set; return [...await ctx.storage.getBytes('b')]; }, { uses: ['storage'] }),
   of('sleeps', async ({ n }, ctx) => { ctx.log.info('sleeping'); await new Promise((resolve) => setTimeout(resolve, n)); return n; }),
 ]);
 `;
@@ -122,7 +142,7 @@ Async.before(async () => {
   await mkdir(join(dir, 'src'));
   await writeFile(
     join(dir, 'plugin.json'),
-    '{"name":"later","version":"1.0.0","capabilities":["deployments"],"deployments":["*"]}',
+    '{"name":"later","version":"1.0.0","capabilities":["deployments","storage","media"],"deployments":["*"]}',
   );
   await writeFile(join(dir, 'src/cases.mjs'), moduleOf('cases', Object.values(cases)));
   await writeFile(
@@ -226,7 +246,11 @@ Async('a promise that nothing settles ends the run with the reason and the line'
 });
 
 Async('an `await` that is missing ends the run with the reason and the line', async () => {
-  for (const name of ['forgets', 'forgets_in_an_ordinary_function', 'answers_with_a_promise']) {
+  const names = [
+    ...['forgets', 'forgets_in_an_ordinary_function', 'answers_with_a_promise', 'forgets_a_function'],
+    'forgets_a_function_in_an_ordinary_one',
+  ];
+  for (const name of names) {
     ports.lines.length = 0;
     assert.match((await errorOf(runPlugin(plugin, name))).message, /"await" is missing/, name);
     assert.match(stacks().join('\n'), `src/index.ts:${lineOf(`of('${name}'`)}:`);
@@ -234,6 +258,25 @@ Async('an `await` that is missing ends the run with the reason and the line', as
   const error = await errorOf(runPlugin(plugin, 'looks_away'));
   assert.equal([error.name, error.message], ['RangeError', 'nobody looks']);
   assert.is((await errorOf(runPlugin(plugin, 'throws_in_a_timer'))).message, 'in a timer');
+  const late = await errorOf(runPlugin(plugin, 'throws_in_a_forgotten_function'));
+  assert.is(late.message, 'in a forgotten function');
+});
+
+Async('calls that do not reach the host leave the next ones alone, and what lost a race is left', async () => {
+  assert.equal(await runPlugin(plugin, 'after_broken_calls'), [
+    ['InvalidDataUrl', 'InvalidDataUrl', 'TypeError', 'TypeError'],
+    { a: 1 },
+    [{ a: 2 }, { a: 3 }],
+  ]);
+  assert.equal(await runPlugin(plugin, 'leaves_losers'), ['cached', 'early', 'PromptTooLongException']);
+  assert.equal(await runPlugin(plugin, 'changes_its_bytes'), [1]);
+});
+
+Async('functions may call themselves some hundred times, and yield* takes any expression', async () => {
+  assert.is(await runPlugin(plugin, 'deep', { n: 250 }), 250);
+  const chunks: string[] = [];
+  await runPlugin(plugin, 'yields_a_sequence', {}, { write: async (chunk) => void chunks.push(chunk) });
+  assert.equal(chunks.map(Number), [3, 4, 9]);
 });
 
 Async('a run that waits for a timer, or for ever, ends when its client leaves', async () => {

@@ -45,13 +45,28 @@ const actions = {
     ];
   },
   cancel() { const call_ = start(() => call('model', 'never', '{}', [])); cancel(call_); return [nameOf(() => wait(Uint32Array.of(call_), 1)), JSON.parse(echo('{"b":2}'))]; },
+  'many-waits'({ count }) {
+    const one = start(() => call('model', 'never', '{}', []));
+    const same = new Uint32Array(64).fill(one);
+    for (let n = 0; n < count; n++) wait(same, 0);
+    return [nameOf(() => wait(new Uint32Array(65).fill(one), 0)), nameOf(() => wait(new Uint32Array(1e6).fill(one), 0))];
+  },
+  'hoard-arguments'({ size }) {
+    const args = JSON.stringify({ text: 'x'.repeat(size) });
+    for (let n = 0; ; n++) { const one = start(() => call('model', 'never', args, [])); if (typeof one !== 'number') return [n, one[0]]; }
+  },
+  'cancel-much'({ count }) {
+    for (let n = 0; n < count; n++) { const one = start(() => call('model', 'stubborn', '{}', [])); if (typeof one !== 'number') return [n, one[0]]; cancel(one); }
+  },
+  withdrawn() { startNext(); cancel(0); return JSON.parse(echo('{"c":3}')); },
   hoard({ count }) { const names = []; for (let n = 0; n < count; n++) names.push(start(() => call('model', 'never', '{}', []))); return names.filter((name) => typeof name !== 'number')[0]; },
   'hoard-answers'({ size }) {
     const args = JSON.stringify({ text: 'x'.repeat(size) });
-    const calls = Array.from({ length: 20 }, () => start(() => echo(args)));
-    const done = new Set(); while (done.size < 20) for (const each of waitAll(...calls.filter((one) => !done.has(one)))) done.add(each);
+    const all = Array.from({ length: 20 }, () => start(() => echo(args)));
+    const calls = all.filter((one) => typeof one === 'number');
+    const done = new Set(); while (done.size < calls.length) for (const each of waitAll(...calls.filter((one) => !done.has(one)))) done.add(each);
     const names = calls.map((each) => nameOf(() => take(each, echo)));
-    return [names.filter((name) => name === 'returned').length, names.find((name) => name !== 'returned'), nameOf(() => echo(args))];
+    return [names.filter((name) => name === 'returned').length, all.find((one) => typeof one !== 'number')[0], nameOf(() => echo(args))];
   },
   stream() { using chunks = open('model', 'numbers', '{"count":6}', []); const calls = Array.from({ length: 10 }, () => start(() => chunks.next())); return calls.map((each) => take(each, () => chunks.next())).flat().map(Number); },
   opened() { const one = start(() => open('model', 'numbers', '{"count":3}', [])); waitAll(one); using chunks = take(one, () => open('', '', '', [])); return chunks.next(); },
@@ -136,6 +151,24 @@ Concurrency('what answers hold is bounded, and given back when they are taken an
     assert.ok(taken >= 7 && taken <= 9, String(taken));
     assert.equal([refused, after], ['HeldTooMuch', 'returned']);
   }
+});
+
+Concurrency(
+  'arguments of calls at work are held, too, and a call that was given up has its place until its work ends',
+  async () => {
+    const [calls, name] = (await run('hoard-arguments', { size: 1_000_000 })) as [number, string];
+    assert.equal([calls, name], [4, 'HeldTooMuch']);
+    assert.equal(await run('cancel-much', { count: 1000 }), [64, 'TooManyHandles']);
+    ports.stubborn.resolve();
+  },
+);
+
+Concurrency('waiting often for the same calls costs nothing, and for too many is refused', async () => {
+  const before = process.memoryUsage().heapUsed;
+  assert.equal(await run('many-waits', { count: 20_000 }), ['InvalidArguments', 'InvalidArguments']);
+  global.gc?.();
+  assert.ok(process.memoryUsage().heapUsed - before < 100_000_000);
+  assert.equal(await run('withdrawn'), { c: 3 });
 });
 
 Concurrency('reads of one stream at the same time lose and repeat nothing', async () => {

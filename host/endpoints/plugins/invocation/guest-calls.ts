@@ -43,7 +43,7 @@ export class GuestCalls {
     const { request, record, deadlineAt } = this.#invocation;
     const local = localName(name);
     const known = worldFunction(local);
-    if (known?.call === 'concurrency.wait') return this.#wait(...(args as [Iterable<number>, number | undefined]));
+    if (known?.call === 'concurrency.wait') return this.#wait(...(args as [ArrayLike<number>, number | undefined]));
     if (known?.call) return this.#call(known.call, args);
     if (known?.fact) return this.#facts.get(args[0] as number)?.[known.fact];
     switch (local) {
@@ -96,14 +96,13 @@ export class GuestCalls {
 
   async #call(operation: HostOperation, args: readonly unknown[]): Promise<unknown> {
     const { scope } = this.#invocation;
-    const reply = await this.#started.call(operation, (signal) =>
-      scope.answer({ operation, args } as HostCall, signal),
-    );
+    const call = { operation, args } as HostCall;
+    const reply = await this.#started.call(operation, args, (started) => scope.answer(call, started));
     if (!('error' in reply) && hasFacts(reply.value)) this.#facts.set(reply.value.handle, reply.value);
     return result(reply);
   }
 
-  async #wait(calls: Iterable<number>, ms: number | undefined): Promise<unknown> {
+  async #wait(calls: ArrayLike<number>, ms: number | undefined): Promise<unknown> {
     try {
       return { ok: await this.#started.wait(calls, ms, this.#invocation.scope.signal) };
     } catch (error) {

@@ -52,14 +52,15 @@ export type Fetch = (url: string, options?: FetchOptions) => Promise<FetchRespon
 
 export function createFetch(host: Http): Fetch {
   return (url, { method, headers = {}, body } = {}) => {
-    const bytes = typeof body === 'string' ? encodeUtf8(body) : body;
+    const bytes = typeof body === 'string' ? encodeUtf8(body) : body?.slice(); // it may change before the call is made
+    const fields = Object.entries(headers);
     const post = (method ?? (bytes === undefined ? 'GET' : 'POST')) === 'POST';
     return hostPromise(
       () =>
         host.fetch({
           method: post ? 'post' : 'get',
           url,
-          headers: Object.entries(headers),
+          headers: fields,
           ...(bytes && { body: bytes }),
         }),
       (response) => new FetchResponse(response),

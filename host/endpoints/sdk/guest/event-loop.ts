@@ -1,7 +1,7 @@
 import type { Concurrency } from '../../../../wit/generated/world/concurrency.ts';
 import { after, isPromise, type MaybePromise } from '../maybe-promise.ts';
 import { errorRecordIn, fromHost } from '../host-error.ts';
-import { GuestPromise, lastPending, misuse, takeUnhandledRejection, useJobQueue } from './promise.ts';
+import { GuestPromise, lastForgotten, lastPending, misuse, takeUnhandledRejection, useJobQueue } from './promise.ts';
 import { running } from './running.ts';
 
 declare const performance: { now(): number };
@@ -26,6 +26,8 @@ interface Timer {
 
 /** Started calls beyond it wait in the guest. */
 const mostStarted = 32;
+/** With these the host takes no further call before others are taken. */
+const tooMany: ReadonlySet<string> = new Set(['TooManyHandles', 'HeldTooMuch']);
 const never = 'the run waits for a promise that nothing settles: no call of the host and no timer is left';
 
 const jobs: (() => void)[] = [];
@@ -33,6 +35,8 @@ let nextJob = 0;
 let queued: HostOperation[] = [];
 const started = new Map<number, HostOperation>();
 const operations = new WeakMap<object, HostOperation>();
+/** The promises of all calls of the run. */
+let made: GuestPromise[] = [];
 let timers: Timer[] = [];
 let lastTimer = 0;
 let concurrency: Concurrency | undefined;
@@ -48,6 +52,13 @@ useJobQueue({ enqueue });
 /** Begins a run. What the top level of the plugin has left, such as timers, is no part of it. */
 export function begin(): void {
   running.isOn = true;
+  forgetLeft();
+}
+
+/** Forgets what is left of an earlier run. */
+export function forgetLeft(): void {
+  made = [];
+  queued = [];
   timers = [];
   takeUnhandledRejection();
 }
@@ -85,6 +96,7 @@ export function hostPromise<T, R = T>(call: () => T, then?: (value: T) => R): Pr
   };
   const operation: HostOperation = { call: whole, resolve, reject, promise };
   operations.set(promise, operation);
+  made.push(promise);
   queued.push(operation);
   schedule();
   return promise as unknown as Promise<R>;
@@ -96,16 +108,16 @@ export function preparedPromise<A, T, R = T>(
   call: (prepared: A) => T,
   then?: (value: T) => R,
 ): Promise<R> {
-  let prepared: { readonly value: A } | { readonly error: unknown };
+  let prepared: A;
   try {
-    prepared = { value: prepare() };
-  } catch (error) {
-    prepared = { error };
+    prepared = prepare();
+  } catch (thrown) {
+    const { promise, resolve, reject } = GuestPromise.pending(new Error());
+    operations.set(promise, { call: prepare, resolve, reject, promise });
+    reject(fromHost(thrown));
+    return promise as unknown as Promise<R>;
   }
-  return hostPromise(() => {
-    if ('error' in prepared) throw prepared.error;
-    return call(prepared.value);
-  }, then);
+  return hostPromise(() => call(prepared), then);
 }
 
 /** Waits for a call of the host in the middle of a function. Other calls of the run go on meanwhile. */
@@ -154,13 +166,12 @@ export function settle<T>(promise: PromiseLike<T>): T {
 
 /** Throws when the run that ends has left something undone: its author has forgotten an `await`. */
 export function requireNothingLeft(): void {
-  const forgotten = queued[0] ?? [...started.values()].find((operation) => !GuestPromise.isObserved(operation.promise));
+  runJobs(); // of functions that an ordinary run has called
+  const forgotten = made.find((promise) => !GuestPromise.isObserved(promise));
+  const place = forgotten ? GuestPromise.madeBy(forgotten) : lastForgotten();
+  made = [];
   queued = [];
-  if (forgotten)
-    throw misuse(
-      'the run ended before a call of the host that it made: "await" is missing',
-      GuestPromise.madeBy(forgotten.promise),
-    );
+  if (place) throw misuse('the run ended before something that it began: "await" is missing', place);
   const rejection = takeUnhandledRejection();
   if (rejection) throw rejection.reason;
 }
@@ -191,22 +202,29 @@ function goOn(): boolean {
     if (next) perform(next);
     return next !== undefined;
   }
-  while (queued.length > 0 && started.size < mostStarted) start(queued.shift()!, concurrency);
+  while (queued.length > 0 && started.size < mostStarted) {
+    if (!start(queued[0]!, concurrency)) break;
+    queued.shift();
+  }
   const ms = timer && Math.max(0, Math.ceil(timer.dueMs - performance.now()));
   if (started.size > 0 || ms !== undefined) takeFinished(concurrency, jobs.length > 0 ? 0 : ms);
   runTimers();
   return true;
 }
 
-function start(operation: HostOperation, { startNext }: Concurrency): void {
+/** Starts a call. Returns false when the host takes no further one now. */
+function start(operation: HostOperation, { startNext, cancel }: Concurrency): boolean {
   startNext();
   try {
-    operation.resolve(operation.call()); // a function that cannot fail has no promise
+    operation.resolve(operation.call());
   } catch (thrown) {
     const record = errorRecordIn(thrown);
+    if (record && tooMany.has(record.name) && started.size > 0) return false;
     if (record?.name === 'CallStarted') started.set(Number(record.data), operation);
     else operation.reject(fromHost(thrown));
+    if (!record) cancel(0); // it did not reach the host, so the next call would begin only
   }
+  return true;
 }
 
 function takeFinished({ wait }: Concurrency, ms: number | undefined): void {
@@ -238,6 +256,7 @@ function perform(operation: HostOperation, number?: number): void {
   try {
     operation.resolve(operation.call());
   } catch (thrown) {
+    if (number !== undefined && !errorRecordIn(thrown)) concurrency!.cancel(number); // it did not reach the host
     operation.reject(fromHost(thrown));
   }
 }

@@ -46,10 +46,18 @@ export function takeUnhandledRejection(): { readonly reason: unknown } | undefin
   return first && { reason: GuestPromise.reasonOf(first) };
 }
 
+/** Whether a promise is the one of an asynchronous function, which a build has lowered. */
+const isLowered = (made: Error | undefined): boolean => made?.stack?.split('\n')[1]?.includes('__async') ?? true;
+
 /** Returns where the last promise was made that is pending, and not by an asynchronous function. */
 export function lastPending(): Error | undefined {
-  const isLowered = (made: Error | undefined): boolean => made?.stack?.split('\n')[1]?.includes('__async') ?? true;
   return [...open].map((promise) => GuestPromise.madeBy(promise)).findLast((made) => !isLowered(made));
+}
+
+/** Returns where the last asynchronous function was called that has not ended, and that nobody waits for. */
+export function lastForgotten(): Error | undefined {
+  const forgotten = [...open].filter((promise) => !GuestPromise.isObserved(promise));
+  return forgotten.map((promise) => GuestPromise.madeBy(promise)).findLast((made) => isLowered(made));
 }
 
 /** Returns an error about a promise, with the stack of the place where it was made. */

@@ -4,12 +4,12 @@ import { type FakeStorage, fakeStorage } from './fake-storage.ts';
 import { type FakeFile, fakeUploads } from './fake-uploads.ts';
 import { HostError, toErrorRecord } from '../host-error.ts';
 import type { Chunks, Deployments } from '../../../../wit/generated/world/deployments.ts';
-import type { Http } from '../../../../wit/generated/world/http.ts';
+import type { Http, Response } from '../../../../wit/generated/world/http.ts';
 import type { Audio, Image, Media, Source, Video } from '../../../../wit/generated/world/media.ts';
 import type { Remote, Task } from '../../../../wit/generated/world/remote.ts';
 import type { Host, LogLevel } from '../host.ts';
-import { isPromise, type MaybePromise } from '../maybe-promise.ts';
-import { requireNothingLeft } from '../guest/event-loop.ts';
+import { after, isPromise, type MaybePromise } from '../maybe-promise.ts';
+import { forgetLeft, requireNothingLeft } from '../guest/event-loop.ts';
 import type { Plugin } from '../plugin.ts';
 import { fromBase64 } from '../guest/base64.ts';
 import { decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
@@ -77,7 +77,7 @@ export interface FakeHost {
   /** Stored media of the application. Default: none in each run. `null`: the plugin does not have the capabilities. */
   readonly repositories?: FakeRepositories | null;
   /** Answers requests, or throws a `HostError`. Without it the plugin does not have the capability. */
-  readonly fetch?: (request: FakeRequest) => FakeResponse;
+  readonly fetch?: (request: FakeRequest) => MaybePromise<FakeResponse>;
   /** Returns milliseconds since the epoch. Default: always the same moment. */
   readonly now?: () => number;
   /** Called with each streamed value. Throw to act as a client that has gone. */
@@ -132,14 +132,19 @@ export async function runEndpoint(
   if (!endpoint) throw new Error(`the plugin has no endpoint "${name}"`);
   const run = new FakeRun(fakes, plugin);
   let output: unknown;
+  if (atWork.size === 0) forgetLeft();
+  atWork.add(run);
+  for (const one of atWork) one.isAlone = atWork.size === 1;
   try {
     const result = endpoint.run(run.host, JSON.stringify(input));
     output = JSON.parse(isPromise(result) ? await result : result);
-    requireNothingLeft();
+    if (run.isAlone) requireNothingLeft();
   } catch (thrown) {
     run.assertClosed();
     const { name: error, kind, message, data } = toErrorRecord(thrown);
     throw new HostError(error, kind, message, { data: JSON.parse(data) });
+  } finally {
+    atWork.delete(run);
   }
   run.assertClosed();
   return {
@@ -153,7 +158,12 @@ export async function runEndpoint(
   };
 }
 
+/** Runs at work. What they leave undone is found only where there is one at a time. */
+const atWork = new Set<FakeRun>();
+
 class FakeRun {
+  /** Whether no other run was at work at the same time. */
+  isAlone = true;
   readonly written: unknown[] = [];
   readonly logs: { level: LogLevel; message: string; fields: unknown }[] = [];
   readonly calls: { deployment: string; method: string; args: unknown }[] = [];
@@ -194,7 +204,8 @@ class FakeRun {
   readonly #deployments: Deployments = {
     call: (...args) => this.#deployments.callWithImages(...args, []),
     open: (...args) => this.#deployments.openWithImages(...args, []),
-    callWithImages: (...args) => atBorder(() => JSON.stringify(this.#invoke(...args))),
+    callWithImages: (...args) =>
+      atBorder(() => after(this.#invoke(...args), (answer) => JSON.stringify(answer)) as string),
     openWithImages: (...args) => atBorder(() => this.#openChunks(this.#invoke(...args) as Iterable<unknown>)),
   };
 
@@ -305,28 +316,26 @@ class FakeRun {
             body: decodeUtf8(body ?? new Uint8Array()),
           };
           this.requests.push(request);
-          const given = answer(request);
-          const lower = Object.entries(given.headers ?? {}).map(([name, value]): [string, string] => [
-            name.toLowerCase(),
-            value,
-          ]);
-          return { status: given.status ?? 200, url, headers: lower, body: bodyBytes(given.body) };
+          return after(answer(request), (given) => responseOf(url, given)) as Response;
         }),
     };
   }
 
-  #openChunks(values: Iterable<unknown>): Chunks {
-    const iterator: Iterator<unknown, unknown> = values[Symbol.iterator]();
+  #openChunks(values: Iterable<unknown> | AsyncIterable<unknown>): Chunks {
+    const iterator: Iterator<unknown, unknown> | AsyncIterator<unknown, unknown> =
+      Symbol.asyncIterator in values ? values[Symbol.asyncIterator]() : values[Symbol.iterator]();
     let returned: unknown;
     return this.#handle(
       {
         next: () =>
-          atBorder(() => {
-            const { value, done } = iterator.next();
-            if (!done) return [JSON.stringify(value)];
-            returned ??= value;
-            return [];
-          }),
+          atBorder(
+            () =>
+              after(iterator.next(), ({ value, done }): string[] => {
+                if (!done) return [JSON.stringify(value)];
+                returned ??= value;
+                return [];
+              }) as string[], // also a promise of them, for which the plugin waits
+          ),
         returned: () => (returned === undefined ? '' : JSON.stringify(returned)),
       },
       () => iterator.return?.(),
@@ -386,6 +395,11 @@ function fakeRepositoriesOf({
   return repositories === null
     ? {}
     : { repositories: fakeRepositories(repositories), 'repositories-write': fakeRepositoriesWrite(repositories) };
+}
+
+function responseOf(url: string, { status = 200, headers = {}, body }: FakeResponse): Response {
+  const lower = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value]);
+  return { status, url, headers: lower, body: bodyBytes(body) };
 }
 
 function bodyBytes(body: unknown): Uint8Array {

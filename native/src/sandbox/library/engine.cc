@@ -7,8 +7,8 @@ namespace aana::sandbox {
 
 namespace {
 
-constexpr size_t kStackBytes = size_t{1} << 20;
-constexpr size_t kGuestStackBytes = size_t{512} << 10;  // the rest is for functions of the host
+constexpr size_t kStackBytes = size_t{2} << 20;
+constexpr size_t kGuestStackBytes = size_t{1536} << 10;  // the rest is for functions of the host
 constexpr uint8_t kCranelift = 1;
 constexpr uint8_t kWinch = 2;
 

@@ -2,9 +2,9 @@
 /// <reference path="./aana-host-types.d.ts" />
 declare module 'aana:host/concurrency@0.1.0' {
   /**
-   * Makes the next call of a function that returns a `result` begin only. It returns an error with the name
-   * `CallStarted` at once, whose `data` is the number of the call. Calls that were started and not taken count as
-   * resources that the guest holds.
+   * Makes the next call of a function that returns a `result` begin only, except `output.write`. It returns an error
+   * with the name `CallStarted` at once, whose `data` is the number of the call. There can be as many started calls as
+   * handles. A call that was given up counts until its work has ended.
    */
   export function startNext(): void;
   /**
@@ -18,7 +18,8 @@ declare module 'aana:host/concurrency@0.1.0' {
    */
   export function takeNext(call: number): void;
   /**
-   * Gives up a call that was started. Nothing happens when it was taken.
+   * Gives up a call that was started, and what was asked of the next one. Nothing else happens when there is no such
+   * call.
    */
   export function cancel(call: number): void;
   export type Error = import('aana:host/types@0.1.0').Error;

@@ -16,6 +16,7 @@ import type {
 import { requireArguments } from '../../invocation/border.ts';
 import type { PluginTelemetry } from '../../invocation/plugin-telemetry.ts';
 import type { HostCall, HostReply, WitError } from '../../invocation/protocol.ts';
+import type { StartedAnswer } from '../../invocation/started-calls.ts';
 import { isCapability } from '../catalogue.ts';
 import { ClientOutput } from './client-output.ts';
 import { HeldChars, heldCharsLimits } from './held-chars.ts';
@@ -129,17 +130,18 @@ export class InvocationScope {
     return this.#places.called;
   }
 
-  /** Answers a call. `own` is the signal of a call that can be cancelled alone. */
-  async answer(call: HostCall, own?: AbortSignal): Promise<HostReply> {
+  /** Answers a call. `started` is for a call that can be given up alone. */
+  async answer(call: HostCall, started?: StartedAnswer): Promise<HostReply> {
     const { telemetry, context } = this.#options;
     const work = telemetry?.call(call.operation, context.traceparent);
     if (call.operation !== 'settings.get') this.#isTouched = true;
+    let doing: Promise<unknown> | undefined;
     try {
       const startedAt = performance.now();
       requireArguments(call.operation, call.args, this.#options.granted.limits.outputBytes);
       // Reads the arguments before the first wait.
-      const signal = own ? AbortSignal.any([this.signal, own]) : this.signal;
-      const doing = this.#do(call, work ? work.traceparent : context.traceparent, signal);
+      const signal = started ? AbortSignal.any([this.signal, started.signal]) : this.signal;
+      doing = this.#do(call, work ? work.traceparent : context.traceparent, signal);
       this.charge(performance.now() - startedAt);
       const value = await raceAbort(doing, signal);
       work?.end();
@@ -149,6 +151,9 @@ export class InvocationScope {
       const record = toWitError(thrown);
       if (thrown instanceof AanaError) this.#lastError = { record, thrown };
       return { error: record };
+    } finally {
+      // The work may go on after the reply.
+      if (started) void (doing ?? Promise.resolve()).then(started.onDone, started.onDone);
     }
   }
 
