@@ -84,7 +84,8 @@ const sum = (values) => values.reduce((total, value) => total + value, 0);
 const lines = (path) => readFileSync(join(root, path), 'utf8').split('\n');
 const sources = execFileSync('git', ['ls-files', '*.ts', '*.mjs', '*.cc', '*.h'], { cwd: root, encoding: 'utf8' })
   .trim()
-  .split('\n');
+  .split('\n')
+  .filter((path) => !path.startsWith('wit/generated/'));
 
 const [versionCpu, versionMemory] = version();
 const [serveCpu, serveMemory] = await serve();

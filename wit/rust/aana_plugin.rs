@@ -11,7 +11,8 @@ use std::mem::MaybeUninit;
 pub trait Plugin {
     /// Returns the endpoints. Called once when the plugin is loaded, in a memory of its own.
     fn describe() -> Vec<Endpoint>;
-    /// Runs the endpoint `name`. `input` is a JSON object that matches its schema. Returns JSON. A streaming endpoint [`write`]s and returns `null`.
+    /// Runs the endpoint `name`. `input` is a JSON object that matches its schema. Returns JSON. A streaming endpoint
+    /// [`write`]s and returns `null`.
     fn run(name: &str, input: &str) -> Result<String, Error>;
 }
 
@@ -36,7 +37,8 @@ pub struct Endpoint {
 #[rustfmt::skip]
 pub enum ErrorKind { InvalidInput, BadRequest, Denied, NotFound, Conflict, TooLarge, Unavailable, DeadlineExceeded, Cancelled, Internal }
 
-/// The reason why a call failed. A plugin that cannot go on returns it from `run` with `?`, and the client gets the host's error.
+/// The reason why a call failed. A plugin that cannot go on returns it from `run` with `?`, and the client gets the
+/// host's error.
 #[derive(Debug)]
 pub struct Error {
     pub kind: ErrorKind,
@@ -92,7 +94,8 @@ pub fn traceparent() -> Option<String> {
     unsafe { returned::<Maybe<Slice>>(|at| raw::traceparent(at)).value().map(|value| value.string()) }
 }
 
-/// Makes a call begin only, and returns its number, so that it runs at the same time as others. A call that does not begin
+/// Makes a call begin only, and returns its number, so that it runs at the same time as others. A call that does not
+/// begin
 /// returns its result, or why. `call` is one call of a function of this module that returns a `Result`.
 pub fn start<T>(call: impl FnOnce() -> Result<T, Error>) -> Result<Started<T>, Error> {
     unsafe { raw::start_next() };
@@ -115,7 +118,8 @@ pub fn take<T>(number: u32, call: impl FnOnce() -> Result<T, Error>) -> Result<T
     call()
 }
 
-/// Waits until one of these calls has finished, or until the milliseconds are over. Returns the numbers of those that have finished.
+/// Waits until one of these calls has finished, or until the milliseconds are over. Returns the numbers of those that
+/// have finished.
 pub fn wait(calls: &[u32], milliseconds: Option<u32>) -> Result<Vec<u32>, Error> {
     let has = milliseconds.is_some() as u32;
     unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::wait(calls.as_ptr(), calls.len(), has, milliseconds.unwrap_or(0), at)).take()?.list()) }
@@ -131,7 +135,8 @@ pub fn report_progress(fraction: f64, text: &str) {
     unsafe { raw::report(fraction, text.as_ptr(), text.len()) }
 }
 
-/// Reports like `report_progress`, and the fraction at which the next step ends: deployments that work in it move the progress there.
+/// Reports like `report_progress`, and the fraction at which the next step ends: deployments that work in it move the
+/// progress there.
 pub fn report_step(fraction: f64, until: f64, text: &str) {
     unsafe { raw::report_step(fraction, until, text.as_ptr(), text.len()) }
 }
@@ -153,12 +158,14 @@ pub fn upload_info(field: &str) -> Result<FileInfo, Error> {
     }
 }
 
-/// Returns the bytes from `offset` on in base64: `length` of them, and at most 262,144. Only the end of the file gives fewer.
+/// Returns the bytes from `offset` on in base64: `length` of them, and at most 262,144. Only the end of the file gives
+/// fewer.
 pub fn upload_read(field: &str, offset: u64, length: u32) -> Result<String, Error> {
     unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::upload_read(field.as_ptr(), field.len(), offset as f64, length, at)).take()?.string()) }
 }
 
-/// Returns the same bytes as text, without a character that the end of the piece cuts, and the number of bytes that it was.
+/// Returns the same bytes as text, without a character that the end of the piece cuts, and the number of bytes that it
+/// was.
 pub fn upload_read_text(field: &str, offset: u64, length: u32) -> Result<(String, u32), Error> {
     unsafe {
         let RawTextPiece { text, length } =
@@ -310,7 +317,8 @@ impl Chunks {
         unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::chunks_next(self.0, at)).take()?.strings()) }
     }
 
-    /// The JSON that the method returned after its last value. Empty until the stream has ended, and for a method that returns none.
+    /// The JSON that the method returned after its last value. Empty until the stream has ended, and for a method that
+    /// returns none.
     pub fn returned(&self) -> Result<String, Error> {
         unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::chunks_returned(self.0, at)).take()?.string()) }
     }
@@ -331,7 +339,8 @@ drops! {
     CompletionStream: raw::completion_stream_drop, Task: raw::task_drop,
 }
 
-/// Calls a method of a deployment. `args` is a JSON object with its parameters. `{"$audio": n}` in it stands for `audio[n]`.
+/// Calls a method of a deployment. `args` is a JSON object with its parameters. `{"$audio": n}` in it stands for
+/// `audio[n]`.
 pub fn call(deployment: &str, method: &str, args: &str, audio: &[&Audio]) -> Result<String, Error> {
     let handles: Vec<u32> = audio.iter().map(|each| each.0).collect();
     unsafe {
@@ -496,7 +505,8 @@ impl Transcriptions {
     }
 }
 
-/// All parameters. Absent members and an empty list of clips have the deployment's defaults. `wit/world.wit` explains them.
+/// All parameters. Absent members and an empty list of clips have the deployment's defaults. `wit/world.wit` explains
+/// them.
 #[derive(Default)]
 pub struct TranscribeOptions<'a> {
     pub params: AsrParams<'a>,
@@ -702,7 +712,8 @@ pub enum Overflow { Error, Shift, TruncateMiddle }
 #[rustfmt::skip]
 pub enum ReasoningFormat { Auto, None, Deepseek }
 
-/// All sampling parameters. Absent members and empty lists have the deployment's defaults. `wit/world.wit` explains them.
+/// All sampling parameters. Absent members and empty lists have the deployment's defaults. `wit/world.wit` explains
+/// them.
 #[derive(Default)]
 pub struct Sampling<'a> {
     pub params: SamplingParams<'a>,
@@ -931,7 +942,8 @@ pub fn storage_increment(key: &str, by: f64, expires_in_ms: Option<f64>) -> Resu
     unsafe { returned::<Outcome<f64>>(|at| raw::storage_increment(key.as_ptr(), key.len(), by, has_expiry, expiry, at)).take() }
 }
 
-/// Sets the value of a key, or removes it (`None`), if its bytes are `expected` (`None`: if it is missing). Returns whether they were.
+/// Sets the value of a key, or removes it (`None`), if its bytes are `expected` (`None`: if it is missing). Returns
+/// whether they were.
 pub fn storage_compare_and_set(key: &str, expected: Option<&[u8]>, value: Option<&[u8]>, expires_in_ms: Option<f64>) -> Result<bool, Error> {
     let (has_expiry, expiry) = optional_number(expires_in_ms);
     let (old, new) = (expected.unwrap_or_default(), value.unwrap_or_default());
@@ -958,7 +970,8 @@ pub struct Entry {
     pub text: Option<String>,
 }
 
-/// Returns the entries of the keys that `storage_list` returns. With texts, those of at most 1 MiB, and at least one. Empty when there are no more.
+/// Returns the entries of the keys that `storage_list` returns. With texts, those of at most 1 MiB, and at least one.
+/// Empty when there are no more.
 pub fn storage_list_entries(prefix: &str, after: Option<&str>, limit: u32, with_text: bool) -> Result<Vec<Entry>, Error> {
     let (has_after, after) = optional(after);
     unsafe {
@@ -2341,7 +2354,8 @@ extern "C" {
     fn __wasm_call_ctors();
 }
 
-/// Runs the constructors of libraries. Without a call of them, older linkers make one in each exported function, also in
+/// Runs the constructors of libraries. Without a call of them, older linkers make one in each exported function, also
+/// in
 /// `cabi_realloc`, where a component must not call the host.
 fn construct() {
     unsafe { __wasm_call_ctors() };

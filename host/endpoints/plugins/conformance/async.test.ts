@@ -1,5 +1,5 @@
 // Asynchronous code of plugins in the real sandbox.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -7,6 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../../base/core/abort.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
+import { packageRoot } from '../../../base/core/package-root.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
 import { buildPlugin } from '../build/build-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
@@ -75,59 +76,10 @@ const inGuestOnly: Record<string, { readonly body: string; readonly result: unkn
 };
 for (const name of Object.keys(inGuestOnly)) delete cases[name];
 
-const source = `
-import { defineEndpoint, definePlugin, HostError, z } from 'aana-host/plugin';
-import { cases } from './cases.mjs';
-import { more } from './more.mjs';
-const made = { summary: '', input: z.object({ n: z._default(z.int(), 0) }), output: z.any() };
-const of = (name, run, more = {}) => defineEndpoint({ ...made, ...more, name, path: '/' + name, run });
-const model = (ctx, method, args = {}) => ctx.deployment('model').call(method, args);
-export const endpoint = definePlugin([
-  of('case', ({ n }) => cases[n]()),
-  of('more', ({ n }) => more[n]()),
-  of('together', ({ n }, ctx) => Promise.all(Array.from({ length: n }, (_, at) => at % 2 === 0 ? model(ctx, 'wait') : model(ctx, 'echo', { at })))),
-  of('in_turn', async ({ n }, ctx) => { const all = []; for (let at = 0; at < n; at++) all.push(await model(ctx, 'echo', { at })); return all; }),
-  of('race', async (_, ctx) => Promise.race([model(ctx, 'never'), new Promise((resolve) => setTimeout(resolve, 5, 'timer'))])),
-  of('errors', async (_, ctx) => (await Promise.allSettled([model(ctx, 'none'), model(ctx, 'echo', { a: 1 })])).map(({ value, reason }) => value ?? [reason instanceof HostError, reason.name, reason.kind])),
-  of('wait', (_, ctx) => { const other = model(ctx, 'echo', { a: 2 }); const one = ctx.wait(model(ctx, 'echo', { a: 1 })); return [one, ctx.wait(other)]; }),
-  of('wait_for_another', (_, ctx) => ctx.wait(Promise.resolve(1))),
-  of('yields', async function* (_, ctx) { yield 1; await new Promise((resolve) => setTimeout(resolve, 2)); for await (const n of ctx.deployment('model').stream('numbers', { count: 3 })) yield n; yield (await model(ctx, 'echo', { a: 3 })).a; }, { stream: true }),
-  of('yields_in_turn', function* (_, ctx) { yield* ctx.deployment('model').stream('numbers', { count: 3 }); }, { stream: true }),
-  of('two_streams', async (_, ctx) => { const sum = async () => { let all = 0; for await (const n of ctx.deployment('model').stream('numbers', { count: 50 })) all += n; return all; }; return Promise.all([sum(), sum()]); }),
-  of('writes_later', async (_, ctx) => { await null; ctx.write(1); await model(ctx, 'echo'); ctx.write(2); }, { stream: true }),
-  of('never', async () => { await new Promise(() => {}); }), // here it is made
-  of('never_awaits', async () => { for (;;) await null; }),
-  of('timer_for_ever', async () => { await new Promise(() => { setInterval(() => {}, 1); }); }),
-  of('forgets', async (_, ctx) => { model(ctx, 'echo', { forgotten: true }); return 1; }),
-  of('forgets_in_an_ordinary_function', (_, ctx) => { model(ctx, 'echo', { forgotten: true }); return 1; }),
-  of('answers_with_a_promise', async (_, ctx) => ({ answer: model(ctx, 'echo') })),
-  of('looks_away', async () => { void Promise.reject(new RangeError('nobody looks')); return 1; }),
-  of('throws_in_a_timer', async () => { setTimeout(() => { throw new RangeError('in a timer'); }); await new Promise((resolve) => setTimeout(resolve, 50)); }),
-  of('after_broken_calls', async (_, ctx) => {
-    const broken = await Promise.allSettled([ctx.image.decode('x'), ctx.image.decode('y'), model(ctx, 'echo', { n: 1n }), model(ctx, 'echo', { n: 2n })]);
-    const stream = ctx.deployment('model').stream('numbers', { count: 3 });
-    const reading = stream[Symbol.asyncIterator](); await reading.next();
-    const lost = Promise.race([reading.next(), new Promise((resolve) => setTimeout(resolve))]); stream[Symbol.dispose](); await lost.catch(() => {});
-    return [broken.map(({ reason }) => reason.name), await model(ctx, 'echo', { a: 1 }), await Promise.all([model(ctx, 'echo', { a: 2 }), model(ctx, 'echo', { a: 3 })])];
-  }),
-  of('leaves_losers', async (_, ctx) => {
-    const first = await Promise.race([Promise.resolve('cached'), model(ctx, 'echo')]);
-    const caught = await Promise.all([Promise.reject(new Error('early')), model(ctx, 'echo')]).catch((error) => error.message);
-    model(ctx, 'echo').catch(() => {});
-    const many = await Promise.all(Array.from({ length: 100 }, (_one, at) => model(ctx, at === 0 ? 'none' : 'echo'))).catch(({ name }) => name);
-    return [first, caught, many];
-  }),
-  of('forgets_a_function', async (_, ctx) => { const save = async () => { await model(ctx, 'echo'); await model(ctx, 'never'); }; save(); await new Promise((resolve) => setTimeout(resolve, 5)); return 1; }),
-  of('forgets_a_function_in_an_ordinary_one', (_, ctx) => { (async () => { await null; await model(ctx, 'echo'); })(); return 1; }),
-  of('throws_in_a_forgotten_function', () => { (async () => { await null; throw new RangeError('in a forgotten function'); })(); return 1; }),
-  of('deep', async ({ n }) => { const deep = async (left) => (left === 0 ? 0 : 1 + (await deep(left - 1))); return deep(n); }),
-  of('yields_a_sequence', function* () { const seen = []; yield* (seen.push(9), [3, 4]); yield* seen; }, { stream: true }),
-  of('changes_its_bytes', async (_, ctx) => { const bytes = Uint8Array.of(1); const set = ctx.storage.setBytes('b', bytes); bytes[0] = 9; await set; return [...await ctx.storage.getBytes('b')]; }, { uses: ['storage'] }),
-  of('sleeps', async ({ n }, ctx) => { ctx.log.info('sleeping'); await new Promise((resolve) => setTimeout(resolve, n)); return n; }),
-]);
-`;
+const fixture = join(packageRoot, 'host', 'endpoints', 'plugins', 'fixtures', 'async');
 
 const Async = suite('asynchronous plugins');
+let source = '';
 let dir = '';
 const ports = new FakePorts();
 let host: PluginHost | undefined;
@@ -139,11 +91,8 @@ const moduleOf = (name: string, bodies: readonly string[]): string =>
 
 Async.before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'aana-async-'));
-  await mkdir(join(dir, 'src'));
-  await writeFile(
-    join(dir, 'plugin.json'),
-    '{"name":"later","version":"1.0.0","capabilities":["deployments","storage","media"],"deployments":["*"]}',
-  );
+  await cp(fixture, dir, { recursive: true });
+  source = await readFile(join(fixture, 'src/index.mjs'), 'utf8');
   await writeFile(join(dir, 'src/cases.mjs'), moduleOf('cases', Object.values(cases)));
   await writeFile(
     join(dir, 'src/more.mjs'),
@@ -152,7 +101,6 @@ Async.before(async () => {
       Object.values(inGuestOnly).map(({ body }) => body),
     ),
   );
-  await writeFile(join(dir, 'src/index.ts'), source);
   ({ cases: inNode } = await import(pathToFileURL(join(dir, 'src/cases.mjs')).href));
   await buildPlugin(dir, { log: silentLogger });
   host = new PluginHost({ sandbox: testSandbox, ports, cacheDir: join(dir, 'cache'), log: silentLogger });
@@ -172,7 +120,7 @@ const until = async (condition: () => boolean): Promise<void> => {
   while (!condition()) await delay(2);
 };
 /** The line of the plugin's source with a text. */
-const lineOf = (text: string): number => source.split('\n').findIndex((line) => line.includes(text)) + 1;
+const lineOf = (text: string): number => source.split('\n').findIndex((line) => line.endsWith(text)) + 1;
 /** Returns the stacks in the log of endpoints that failed. */
 const stacks = (): string[] =>
   ports.lines.flatMap((line) => (JSON.parse(line) as { fields?: { stack?: string } }).fields?.stack ?? []);
@@ -242,7 +190,7 @@ Async('an asynchronous generator streams, and streams run side by side', async (
 Async('a promise that nothing settles ends the run with the reason and the line', async () => {
   ports.lines.length = 0;
   assert.match((await errorOf(runPlugin(plugin, 'never'))).message, /a promise that nothing settles/);
-  assert.match(stacks().join('\n'), `src/index.ts:${lineOf('// here it is made')}:`);
+  assert.match(stacks().join('\n'), `src/index.mjs:${lineOf('// here: never')}:`);
 });
 
 Async('an `await` that is missing ends the run with the reason and the line', async () => {
@@ -253,7 +201,7 @@ Async('an `await` that is missing ends the run with the reason and the line', as
   for (const name of names) {
     ports.lines.length = 0;
     assert.match((await errorOf(runPlugin(plugin, name))).message, /"await" is missing/, name);
-    assert.match(stacks().join('\n'), `src/index.ts:${lineOf(`of('${name}'`)}:`);
+    assert.match(stacks().join('\n'), `src/index.mjs:${lineOf(`// here: ${name}`)}:`);
   }
   const error = await errorOf(runPlugin(plugin, 'looks_away'));
   assert.equal([error.name, error.message], ['RangeError', 'nobody looks']);

@@ -1,11 +1,12 @@
 // The interface `concurrency` as hostile and mistaken guests use it.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../../base/core/abort.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
+import { packageRoot } from '../../../base/core/package-root.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
 import { buildPlugin } from '../build/build-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
@@ -13,71 +14,7 @@ import { runPlugin } from '../fixtures/run-plugin.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
 import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
 
-const source = `
-import { cancel, startNext, takeNext, wait } from 'aana:host/concurrency@0.1.0';
-import { call, open } from 'aana:host/deployments@0.1.0';
-import { get, set } from 'aana:host/storage@0.1.0';
-import { forward } from 'aana:host/output@0.1.0';
-import { requestId } from 'aana:host/invocation@0.1.0';
-
-const errorOf = (work) => { try { return ['returned', work()]; } catch (error) { const { name, message } = error.payload ?? error; return [name, message]; } };
-const nameOf = (work) => errorOf(work)[0];
-const start = (work) => { startNext(); const [name, data] = (() => { try { return ['returned', work()]; } catch (error) { const { name, data } = error.payload ?? error; return [name, data]; } })(); return name === 'CallStarted' ? Number(data) : [name, data]; };
-const take = (number, work) => { takeNext(number); return work(); };
-const echo = (args = '{}') => call('model', 'echo', args, []);
-const waitAll = (...calls) => [...wait(Uint32Array.from(calls), undefined)];
-
-const actions = {
-  typed() {
-    const calls = [start(() => echo('{"a":1}')), start(() => get('k')), start(() => set('k', Uint8Array.of(1, 2)))];
-    const other = requestId(); // not a call that can be started
-    while (waitAll(...calls).length < 3);
-    const taken = [take(calls[0], () => echo()), take(calls[1], () => get('')) ?? null, take(calls[2], () => set('', new Uint8Array())) ?? null];
-    return [calls, other, taken, [...get('k')]];
-  },
-  early: () => take(start(() => call('model', 'wait', '{}', [])), () => echo()),
-  misuse() {
-    const one = start(() => echo());
-    return [
-      errorOf(() => take(99, echo)), errorOf(() => take(one, () => get('k'))), nameOf(() => take(one, echo)), nameOf(() => take(one, echo)),
-      nameOf(() => wait(new Uint32Array(), undefined)), nameOf(() => wait(Uint32Array.of(7), 1)), wait(new Uint32Array(), 1).length,
-      nameOf(() => (startNext(), startNext(), echo())), nameOf(() => (startNext(), takeNext(1), takeNext(2), echo())), nameOf(echo), cancel(12345) ?? null,
-    ];
-  },
-  cancel() { const call_ = start(() => call('model', 'never', '{}', [])); cancel(call_); return [nameOf(() => wait(Uint32Array.of(call_), 1)), JSON.parse(echo('{"b":2}'))]; },
-  'many-waits'({ count }) {
-    const one = start(() => call('model', 'never', '{}', []));
-    const same = new Uint32Array(64).fill(one);
-    for (let n = 0; n < count; n++) wait(same, 0);
-    return [nameOf(() => wait(new Uint32Array(65).fill(one), 0)), nameOf(() => wait(new Uint32Array(1e6).fill(one), 0))];
-  },
-  'hoard-arguments'({ size }) {
-    const args = JSON.stringify({ text: 'x'.repeat(size) });
-    for (let n = 0; ; n++) { const one = start(() => call('model', 'never', args, [])); if (typeof one !== 'number') return [n, one[0]]; }
-  },
-  'cancel-much'({ count }) {
-    for (let n = 0; n < count; n++) { const one = start(() => call('model', 'stubborn', '{}', [])); if (typeof one !== 'number') return [n, one[0]]; cancel(one); }
-  },
-  withdrawn() { startNext(); cancel(0); return JSON.parse(echo('{"c":3}')); },
-  hoard({ count }) { const names = []; for (let n = 0; n < count; n++) names.push(start(() => call('model', 'never', '{}', []))); return names.filter((name) => typeof name !== 'number')[0]; },
-  'hoard-answers'({ size }) {
-    const args = JSON.stringify({ text: 'x'.repeat(size) });
-    const all = Array.from({ length: 20 }, () => start(() => echo(args)));
-    const calls = all.filter((one) => typeof one === 'number');
-    const done = new Set(); while (done.size < calls.length) for (const each of waitAll(...calls.filter((one) => !done.has(one)))) done.add(each);
-    const names = calls.map((each) => nameOf(() => take(each, echo)));
-    return [names.filter((name) => name === 'returned').length, all.find((one) => typeof one !== 'number')[0], nameOf(() => echo(args))];
-  },
-  stream() { using chunks = open('model', 'numbers', '{"count":6}', []); const calls = Array.from({ length: 10 }, () => start(() => chunks.next())); return calls.map((each) => take(each, () => chunks.next())).flat().map(Number); },
-  opened() { const one = start(() => open('model', 'numbers', '{"count":3}', [])); waitAll(one); using chunks = take(one, () => open('', '', '', [])); return chunks.next(); },
-  left() { start(() => call('model', 'never', '{}', [])); start(() => open('model', 'numbers', '{"count":1000000}', [])); return requestId(); },
-  sleeps: () => [...wait(new Uint32Array(), 600000)],
-};
-export const endpoint = {
-  describe: () => Object.keys(actions).map((name) => ({ name, path: '/c/' + name, summary: '', description: '', inputSchema: '{"type":"object"}', outputSchema: '{}', streaming: false })),
-  run: (name, input) => { try { return JSON.stringify(actions[name](JSON.parse(input)) ?? null); } catch (error) { throw error.payload ?? error; } },
-};
-`;
+const fixture = join(packageRoot, 'host', 'endpoints', 'plugins', 'fixtures', 'concurrency');
 
 const Concurrency = suite('calls that a guest starts');
 let dir = '';
@@ -87,10 +24,7 @@ let plugin: LoadedPlugin;
 
 Concurrency.before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'aana-concurrency-'));
-  await mkdir(join(dir, 'src'));
-  const manifest = { name: 'calls', version: '1.0.0', capabilities: ['deployments', 'storage'], deployments: ['*'] };
-  await writeFile(join(dir, 'plugin.json'), JSON.stringify(manifest));
-  await writeFile(join(dir, 'src/index.ts'), source);
+  await cp(fixture, dir, { recursive: true });
   await buildPlugin(dir, { log: silentLogger });
   host = new PluginHost({
     sandbox: testSandbox,

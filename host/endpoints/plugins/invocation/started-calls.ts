@@ -94,7 +94,7 @@ export class StartedCalls {
     for (const number of wanted) this.#get(number);
     signal.throwIfAborted();
     const over = (): number[] => [...wanted].filter((number) => this.#calls.get(number)?.isOver);
-    if (over().length === 0) await this.#untilOver(wanted, ms, signal);
+    if (over().length === 0 && ms !== 0) await this.#untilOver(wanted, ms, signal);
     return over();
   }
 
