@@ -21,7 +21,7 @@ const definitions = `
 import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
 import { Item } from './schemas.ts';
 const Input = z.object({
-  what: z._default(z.string().check(z.minLength(2)), 'echo'),
+  what: z._default(z.string().check(z.minLength(2), z.describe('What to do.')), 'echo'),
   items: z._default(z.array(Item), [{ name: 'default' }]),
   options: z.optional(z.strictObject({ deep: z._default(z.boolean(), true) })),
 });

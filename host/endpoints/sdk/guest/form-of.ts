@@ -143,8 +143,11 @@ function isJson(value: unknown): boolean {
 const hasOnlyAnnotations = (schema: z.core.$ZodType): boolean =>
   Object.keys(z.globalRegistry.get(schema) ?? {}).every((key) => annotations.has(key));
 
+const annotating: ReadonlySet<string> = new Set(['describe', 'meta']);
+
 function hasOnlyStatedChecks(def: Def): boolean {
-  const checks = (def.checks ?? []).map(({ _zod }) => _zod.def);
+  // `describe` and `meta` check nothing.
+  const checks = (def.checks ?? []).map(({ _zod }) => _zod.def).filter(({ check }) => !annotating.has(check));
   const all = def.check === undefined ? checks : [def as CheckDef, ...checks];
   return all.every(
     (one) =>
