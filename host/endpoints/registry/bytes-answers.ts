@@ -31,10 +31,15 @@ const HEADERS: ReadonlySet<string> = new Set([
   ...['cache-control', 'content-disposition', 'content-language', 'etag', 'expires', 'last-modified', 'retry-after'],
 ]);
 const VALUE = /^[\x20-\x7e]{0,4096}$/;
-/** Answers without a body, parts of one, and redirects, which would lead to addresses that the plugin chooses. */
+/**
+ * Statuses of answers without a body or with a part of one, and those with which HTTP, a proxy or the host say something.
+ */
+const NOT_OF_ENDPOINTS: ReadonlySet<number> = new Set([204, 205, 206, 407, 408, 421, 425, 426, 431, 499]);
+/** Redirects would lead to addresses that the plugin chooses. */
 const isStatus = (status: number): boolean =>
   Number.isInteger(status) &&
-  ((status >= 200 && status < 300 && ![204, 205, 206].includes(status)) || (status >= 400 && status < 600));
+  ((status >= 200 && status < 300) || (status >= 400 && status < 600)) &&
+  !NOT_OF_ENDPOINTS.has(status);
 /** Bytes of an answer that is kept whole, for the result of a task or a tool. */
 const MOST_KEPT = 16 * 1024 * 1024;
 

@@ -3,6 +3,7 @@ import * as assert from 'uvu/assert';
 import { AanaError } from '../../base/core/errors.ts';
 import { fileKeys, findFileReferences } from './file-references.ts';
 import { invoke } from './invoke.ts';
+import { checkParameters, inputOfQuery } from './parameters.ts';
 import { type EndpointSource, pluginEndpoints } from './plugin-endpoint.ts';
 
 /** A plugin whose endpoint gives its input back. */
@@ -95,6 +96,27 @@ Hostile('the search for files takes bounded time', () => {
       ),
     (error: unknown) => error instanceof AanaError && error.name === 'ValidationError',
   );
+});
+
+Hostile('the search for parameters looks at each schema once', () => {
+  const levels = Array.from({ length: 8 }, (_, n) => [
+    `l${n}`,
+    { anyOf: Array.from({ length: 300 }, () => (n === 7 ? { type: 'integer' } : { $ref: `#/$defs/l${n + 1}` })) },
+  ]);
+  const list = { type: 'array', items: { $ref: '#/$defs/l0' } };
+  const inputSchema = {
+    ...{ type: 'object', properties: { a: { $ref: '#/$defs/l0' }, b: list }, 'x-aana-method': 'get' },
+    $defs: Object.fromEntries(levels),
+  };
+  const endpoint = { name: 'wide', path: '/wide/{a}', inputSchema };
+  checkParameters(endpoint);
+  const query = new URLSearchParams([
+    ['b', '1'],
+    ['b', '2'],
+    ...Array.from({ length: 20_000 }, (_, n): [string, string] => [`k${n}`, '']),
+  ]);
+  const input = inputOfQuery(endpoint, '/wide/3', query) as Record<string, unknown>;
+  assert.equal([input['a'], input['b'], input['k7']], [3, [1, 2], '']);
 });
 
 for (const io of ['input', 'output'] as const) {

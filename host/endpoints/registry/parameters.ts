@@ -23,7 +23,7 @@ export function checkParameters({ name, path, inputSchema }: Routed): void {
   if (new Set(inPath).size < inPath.length) throw wrong(`the path ${path} has two parameters of one name`);
   const properties = propertiesOf(inputSchema);
   for (const key of inPath) {
-    const kinds = Object.hasOwn(properties, key) ? kindsOf(inputSchema as Schema, properties[key]) : undefined;
+    const kinds = Object.hasOwn(properties, key) ? kindsOfKey(inputSchema as Schema, key).own : undefined;
     if (!kinds) throw wrong(`its input has no key ${key}, which is a parameter of the path ${path}`);
     if (![...kinds].some((kind) => TEXT_KINDS.has(kind)))
       throw wrong(`the key ${key} of its input is a parameter of the path, and no text, number or boolean`);
@@ -32,9 +32,8 @@ export function checkParameters({ name, path, inputSchema }: Routed): void {
   const [file] = fileKeys(inputSchema);
   if (file !== undefined) throw wrong(`a request with GET has no files, and the key ${file} of its input names one`);
   for (const key of Object.keys(properties)) {
-    const kinds = kindsOf(inputSchema as Schema, properties[key]);
-    if (kinds.has('array')) kindsOf(inputSchema as Schema, itemsOf(inputSchema as Schema, properties[key]), kinds);
-    if (![...kinds].some((kind) => TEXT_KINDS.has(kind)))
+    const { own, items = [] } = kindsOfKey(inputSchema as Schema, key);
+    if (![...own, ...items].some((kind) => TEXT_KINDS.has(kind)))
       throw wrong(`the key ${key} of its input cannot be in a query: it is no text, number, boolean or list of them`);
   }
 }
@@ -43,14 +42,17 @@ export function checkParameters({ name, path, inputSchema }: Routed): void {
 export function inputOfQuery(endpoint: Routed, path: string, query: URLSearchParams): unknown {
   const root = endpoint.inputSchema as Schema;
   const properties = propertiesOf(root);
-  const entries = [...new Set(query.keys())].map((key): [string, unknown] => {
-    const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
-    const texts = query.getAll(key);
-    if (kindsOf(root, property).has('array')) {
-      const kinds = kindsOf(root, itemsOf(root, property));
-      return [key, texts.map((text) => valueOf(text, kinds))];
-    }
-    return [key, texts.length === 1 ? valueOf(texts[0]!, kindsOf(root, property)) : texts];
+  const all = new Map<string, string[]>();
+  for (const [key, text] of query) {
+    const texts = all.get(key);
+    if (texts) texts.push(text);
+    else all.set(key, [text]);
+  }
+  const entries = [...all].map(([key, texts]): [string, unknown] => {
+    if (!Object.hasOwn(properties, key)) return [key, texts.length === 1 ? texts[0] : texts];
+    const { own, items } = kindsOfKey(root, key);
+    if (items) return [key, texts.map((text) => valueOf(text, items))];
+    return [key, texts.length === 1 ? valueOf(texts[0]!, own) : texts];
   });
   return withPathParameters(endpoint, path, Object.fromEntries(entries));
 }
@@ -71,7 +73,7 @@ export function withPathParameters({ path: template, inputSchema }: Routed, path
         input: input[key],
       })),
     );
-  const values = [...texts].map(([key, text]) => [key, valueOf(text, kindsOf(root, propertiesOf(root)[key]))] as const);
+  const values = [...texts].map(([key, text]) => [key, valueOf(text, kindsOfKey(root, key).own)] as const);
   return { ...input, ...Object.fromEntries(values) };
 }
 
@@ -90,12 +92,35 @@ function propertiesOf(schema: object): Schema {
   return isObject(properties) ? properties : {};
 }
 
-/** The depth to which references and unions are followed. */
-const DEPTH = 8;
+/** The JSON types that a key of an input allows, as far as its schema names them. */
+interface Kinds {
+  readonly own: ReadonlySet<unknown>;
+  /** Those of its elements, if it may be an array. */
+  readonly items?: ReadonlySet<unknown>;
+}
 
-/** Returns the JSON types that a schema allows, as far as it names them. */
-function kindsOf(root: Schema, from: unknown, kinds = new Set<unknown>(), depth = DEPTH): Set<unknown> {
-  for (const schema of branchesIn(root, from, depth)) {
+/** The types of keys, by the schema of their input, because each request asks for them. */
+const known = new WeakMap<Schema, Map<string, Kinds>>();
+
+function kindsOfKey(root: Schema, key: string): Kinds {
+  const ofRoot = known.get(root) ?? new Map<string, Kinds>();
+  known.set(root, ofRoot);
+  const found = ofRoot.get(key);
+  if (found) return found;
+  const branches = branchesIn(root, [propertiesOf(root)[key]]);
+  const own = kindsOf(branches);
+  const items = branchesIn(
+    root,
+    branches.map((schema) => schema['items']),
+  );
+  const kinds: Kinds = { own, ...(own.has('array') && { items: kindsOf(items) }) };
+  ofRoot.set(key, kinds);
+  return kinds;
+}
+
+function kindsOf(branches: readonly Schema[]): Set<unknown> {
+  const kinds = new Set<unknown>();
+  for (const schema of branches) {
     for (const type of [schema['type']].flat()) if (type !== undefined) kinds.add(type);
     const values = 'const' in schema ? [schema['const']] : listOf(schema['enum']);
     for (const value of values) kinds.add(typeof value);
@@ -103,14 +128,15 @@ function kindsOf(root: Schema, from: unknown, kinds = new Set<unknown>(), depth 
   return kinds;
 }
 
-function itemsOf(root: Schema, from: unknown): unknown {
-  return { anyOf: branchesIn(root, from, DEPTH).flatMap((schema) => schema['items'] ?? []) };
-}
-
-/** Returns a schema, what it refers to, and the branches of its unions. */
-function branchesIn(root: Schema, from: unknown, depth: number): Schema[] {
-  if (!isObject(from) || depth === 0) return [];
-  const inner = ['anyOf', 'oneOf', 'allOf'].flatMap((keyword) => listOf(from[keyword]));
-  const all = typeof from['$ref'] === 'string' ? [valueAt(root, from['$ref']), ...inner] : inner;
-  return [from, ...all.flatMap((one) => branchesIn(root, one, depth - 1))];
+/** Returns schemas, what they refer to, and the branches of their unions, each once. */
+function branchesIn(root: Schema, from: readonly unknown[]): Schema[] {
+  const found = new Set<Schema>();
+  const open = [...from];
+  for (const schema of open) {
+    if (!isObject(schema) || found.has(schema)) continue;
+    found.add(schema);
+    for (const keyword of ['anyOf', 'oneOf', 'allOf']) for (const one of listOf(schema[keyword])) open.push(one);
+    if (typeof schema['$ref'] === 'string') open.push(valueAt(root, schema['$ref']));
+  }
+  return [...found];
 }

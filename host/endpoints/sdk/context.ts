@@ -93,7 +93,7 @@ export class Context {
         ),
       decode: (file) =>
         preparedPromise(
-          () => (typeof file === 'string' ? dataUrlBytes(file) : file),
+          () => (typeof file === 'string' ? dataUrlBytes(file) : file.slice()),
           (bytes) => images.decode(bytes),
           opened,
         ),

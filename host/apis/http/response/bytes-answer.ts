@@ -46,12 +46,16 @@ export class BytesAnswer implements AnswerSink {
 
   #sent(): StreamedAnswer {
     const { mediaType, status, headers } = this.#head!;
+    if (!this.#answer) this.#ctx.vary(CALLER); // the plugin may let caches keep it
     return (this.#answer ??= new StreamedAnswer(this.#ctx, {
       ...{ type: contentType(mediaType), status, keepAlive: undefined, keepAliveMs: 0 },
       headers: { ...Object.fromEntries(headers), ...rawHeaders },
     }));
   }
 }
+
+/** Headers that say who asks. */
+export const CALLER = 'Authorization, X-Api-Key';
 
 /** Our clients read an answer with this header as bytes. */
 export const rawHeaders = { 'content-security-policy': RAW_POLICY, 'x-aana-answer': 'bytes' };

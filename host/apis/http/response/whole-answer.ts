@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { bytesAnswerOf, type ServedEndpoint, textAnswerOf } from '../../../endpoints/registry/index.ts';
-import { contentType, RAW_POLICY, rawHeaders } from './bytes-answer.ts';
+import { CALLER, contentType, RAW_POLICY, rawHeaders } from './bytes-answer.ts';
 
 /**
  * Sends the output of an endpoint that does not stream: JSON, or text or bytes of the media type that the output names.
@@ -15,7 +15,8 @@ export function sendOutput(ctx: Context, endpoint: ServedEndpoint, output: strin
   } else if (bytes) {
     ctx.status = bytes.status;
     for (const [name, value] of [...bytes.headers, ...Object.entries(rawHeaders)]) ctx.res.setHeader(name, value);
-    ctx.res.setHeader('content-type', bytes.mediaType);
+    ctx.res.setHeader('content-type', contentType(bytes.mediaType));
+    ctx.vary(CALLER); // the plugin may let caches keep it
     ctx.body = bytes.bytes;
   } else {
     ctx.type = 'application/json';

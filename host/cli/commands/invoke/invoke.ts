@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
+import { raceAbort } from '../../../base/core/abort.ts';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import type { LocalApplication } from '../../../apis/control/index.ts';
@@ -98,8 +99,8 @@ async function run(
   }
 }
 
-async function textOf({ input, stdin }: InvokeOptions): Promise<string> {
-  if (input === '-') return text(stdin);
+async function textOf({ input, stdin, signal }: InvokeOptions): Promise<string> {
+  if (input === '-') return raceAbort(text(stdin), signal);
   if (!input.startsWith('@')) return input;
   return readFile(input.slice(1), 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw fail('InvalidInput', `the input cannot be read from ${input.slice(1)}: ${error.code ?? error.message}`);

@@ -163,6 +163,9 @@ export class PluginValueRepository extends Repository {
       const room = rows.filter((row, at) => (bytes += row.bytes) <= MAX_LISTED_BYTES || at === 0);
       const last = room.at(-1);
       rows = last ? await this.connection.query<EntryRow>(sql.listValues, [...listed, last.key]) : [];
+      // All of them were deleted meanwhile, and an empty list would be the end.
+      if (last && rows.length === 0)
+        return this.entries(plugin, { withText, ...keys, after: Buffer.from(last.key).toString() });
     }
     return rows.map(({ key, bytes: size, expires_at: at, value }) => ({
       key: Buffer.from(key).toString(),
@@ -175,7 +178,7 @@ export class PluginValueRepository extends Repository {
   /** Removes at most `limit` values that expired before the time `before`. Returns their number. */
   async removeExpired(before: number, limit: number): Promise<number> {
     let removed = 0;
-    // In the order of their names, so that two hosts that do this do not wait for each other.
+    // In the order of their names, so that two hosts that do this cannot wait for each other for ever.
     for (const { plugin } of await this.connection.query<{ plugin: string }>(sql.pluginsWithExpired, [before])) {
       if (removed >= limit) break;
       removed += await this.#removeExpiredOf(plugin, before, limit - removed);

@@ -43,7 +43,7 @@ export function definitionsIn(program: object): Definitions {
   const pure: Range[] = [];
   const objects = new Map<string, Node>();
   for (const { name, value, isExported } of constants) {
-    if (value.type === 'ObjectExpression' && !isExported) objects.set(name, value);
+    if (value.type === 'ObjectExpression' && !isExported && !isSelfish(value)) objects.set(name, value);
     if (!names.isPure(value)) continue;
     if (callsOutsideFunctions([value]).length > 0) pure.push(value);
     if (value.type === 'CallExpression') names.schemas.add(name);
@@ -53,11 +53,10 @@ export function definitionsIn(program: object): Definitions {
     const [literal, ...more] = call['arguments'] as readonly Node[];
     if (callee.type !== 'Identifier' || !names.define.has(callee['name'])) continue;
     if (literal?.type !== 'ObjectExpression' || more.length > 0) continue;
-    const isSelfish = some(literal, ({ type }) => type === 'ThisExpression');
     calls.push({
       callee,
-      schemas: isSelfish ? [] : schemaMembers(literal, names),
-      spreads: isSelfish ? [] : spreadsOf(literal),
+      schemas: isSelfish(literal) ? [] : schemaMembers(literal, names),
+      spreads: isSelfish(literal) ? [] : spreadsOf(literal),
     });
   }
   const spread = new Map(
@@ -69,6 +68,9 @@ export function definitionsIn(program: object): Definitions {
   );
   return { calls, spread, pure };
 }
+
+/** Whether code of an object may read its other members. */
+const isSelfish = (object: Node): boolean => some(object, ({ type }) => type === 'ThisExpression');
 
 /** The names of a source that mean something to zod and the SDK. */
 class Names {
@@ -86,7 +88,8 @@ class Names {
       for (const specifier of statement['specifiers'] as readonly Node[]) {
         const local = (specifier['local'] as Node)['name'];
         const imported = (specifier['imported'] as Node | undefined)?.['name'];
-        if (/^zod(\/(mini|v4|v4-mini|v4\/mini))?$/.test(source)) this.#zod.add(local);
+        const isZod = /^zod(\/(mini|v4|v4-mini|v4\/mini))?$/.test(source);
+        if (isZod && !effects.test(String(imported))) this.#zod.add(local);
         if (source !== 'aana-host/plugin') continue;
         if (imported === 'defineEndpoint') this.define.add(local);
         else if (imported === 'z') this.#zod.add(local);

@@ -96,6 +96,13 @@ Forms('and the check of the host give what zod gives', () => {
 
 Forms('do not exist for schemas that do more than a JSON Schema says', () => {
   const annotated = z.string().check(z.meta({ minLength: 3 }));
+  const recursive: z.ZodMiniType = z.object({
+    get next() {
+      return z.optional(recursive);
+    },
+  });
+  const ofOtherZod = z.string();
+  Object.assign(ofOtherZod._zod, { version: { major: 4, minor: 0, patch: 1 } });
   const coded: readonly z.core.$ZodType[] = [
     z.string().check(z.refine((text) => text !== 'x')),
     z.string().check(z.trim()),
@@ -127,11 +134,22 @@ Forms('do not exist for schemas that do more than a JSON Schema says', () => {
     z.float32(),
     annotated,
     classic.string().trim(),
+    z.catchall(z.object({}), z.any().check(z.refine(() => false))),
+    recursive,
+    ofOtherZod,
     classic.string().transform((text) => text.length),
   ];
   for (const schema of coded) {
     assert.is(formOf(schema), undefined, schema._zod.def.type);
     assert.is(formOf(z.object({ in: z.array(schema as z.ZodMiniType) })), undefined, `${schema._zod.def.type} inside`);
+  }
+});
+
+Forms('keep members with names that every object has', () => {
+  const open = z.looseObject({ a: z.optional(z.int()) });
+  for (const value of [{ constructor: 1, valueOf: 2, toString: 'x', x: 3 }, { a: 1 }, {}]) {
+    assert.equal(inForm(formOf(open)!, value, []), z.parse(open, value));
+    assert.equal(Object.keys(inForm(formOf(open)!, value, []) as object), Object.keys(z.parse(open, value)));
   }
 });
 

@@ -67,6 +67,13 @@ export const endpoint = definePlugin([
   defineEndpoint({ name: 'plain', path: '/plain', summary: '', input: None, output: None, run: () => ({}) }),
   defineEndpoint({ name: 'even', path: '/even', summary: '', input: Even, output: Even, run }),
 ]);`;
+const derived = `
+import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
+const Name = z.string().register(z.globalRegistry, { id: 'Name' });
+const Input = z.object({ a: Name, b: z.optional(Name.check(z.minLength(5))) });
+export const endpoint = definePlugin([
+  defineEndpoint({ name: 'derived', path: '/derived', summary: '', input: Input, output: z.object({}), run: () => ({}) }),
+]);`;
 const parsing = `
 import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
 const Output = z.object({ n: z.int() });
@@ -152,6 +159,14 @@ Data('are only those that data express: a refinement still answers 422', async (
     assert.is(error.kind, 'invalid-input');
     assert.equal(error.data, [{ type: 'value_error', loc: ['n'], msg: 'Value error, must be even', input: 3 }]);
     assert.is(((await outcome(even!, { n: 2 })) as { error: AanaError }).error.name, 'OutputError');
+  });
+});
+
+Data('stay where a JSON Schema has checks beside a reference, which only zod reads', async () => {
+  await withPlugin(derived, async ({ derived: endpoint }) => {
+    assert.equal(await outcome(endpoint!, { a: 'x', b: 'abcde' }), { answer: '{}', written: [] });
+    const { error } = (await outcome(endpoint!, { a: 'x', b: 'abc' })) as { error: AanaError };
+    assert.is(error.name, 'ValidationError');
   });
 });
 

@@ -11,9 +11,12 @@ import type { Host } from '../host.ts';
 /** Disposes the handles that were opened during a run, newest first. */
 export class HandleScope {
   readonly #open = new Set<Disposable>();
+  #isOver = false;
 
+  /** Notes a handle. One that a call opens after the run has ended is disposed at once. */
   track<T extends Disposable>(handle: T): T {
-    this.#open.add(handle);
+    if (this.#isOver) handle[Symbol.dispose]();
+    else this.#open.add(handle);
     return handle;
   }
 
@@ -22,6 +25,7 @@ export class HandleScope {
   }
 
   disposeAll(): void {
+    this.#isOver = true;
     if (this.#open.size > 0) for (const handle of [...this.#open].toReversed()) this.dispose(handle);
   }
 }

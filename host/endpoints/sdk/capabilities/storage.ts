@@ -95,7 +95,8 @@ export class Storage {
     value: Uint8Array | undefined,
     { expiresInMs }: StoreOptions = {},
   ): Promise<boolean> {
-    return hostPromise(() => this.#host.compareAndSet(key, expected, value, expiresInMs));
+    const [old, next] = [expected?.slice(), value?.slice()]; // they may change before the call is made
+    return hostPromise(() => this.#host.compareAndSet(key, old, next, expiresInMs));
   }
 
   /** The keys that begin with `prefix`, in the order of their bytes. */

@@ -1,7 +1,15 @@
 import type { Concurrency } from '../../../../wit/generated/world/concurrency.ts';
 import { after, isPromise, type MaybePromise } from '../maybe-promise.ts';
 import { errorRecordIn, fromHost } from '../host-error.ts';
-import { GuestPromise, lastForgotten, lastPending, misuse, takeUnhandledRejection, useJobQueue } from './promise.ts';
+import {
+  forgetOpen,
+  GuestPromise,
+  lastForgotten,
+  lastPending,
+  misuse,
+  takeUnhandledRejection,
+  useJobQueue,
+} from './promise.ts';
 import { running } from './running.ts';
 
 declare const performance: { now(): number };
@@ -60,6 +68,7 @@ export function forgetLeft(): void {
   made = [];
   queued = [];
   timers = [];
+  forgetOpen();
   takeUnhandledRejection();
 }
 

@@ -39,6 +39,25 @@ const integers = ['safeint', 'int32', 'uint32'];
  * schema does, such as for `refine`, `transform` or a default that a function computes.
  */
 export function formOf(schema: z.core.$ZodType): Form | undefined {
+  if (underWay.has(schema) || !isOfThisZod(schema)) return undefined;
+  underWay.add(schema);
+  try {
+    return formOfOne(schema);
+  } finally {
+    underWay.delete(schema);
+  }
+}
+
+/** Schemas that this one is in, because a schema may contain itself. */
+const underWay = new Set<z.core.$ZodType>();
+
+/** Whether a schema is of the version of zod for which `stated` is true. An author's plugin may have another one. */
+function isOfThisZod(schema: z.core.$ZodType): boolean {
+  const { version } = schema._zod as { readonly version?: object };
+  return JSON.stringify(version) === JSON.stringify(z.core.version);
+}
+
+function formOfOne(schema: z.core.$ZodType): Form | undefined {
   const def = schema._zod.def as unknown as Def;
   if (def.coerce || schema._zod.toJSONSchema || !hasOnlyAnnotations(schema) || !hasOnlyStatedChecks(def))
     return undefined;
@@ -96,6 +115,7 @@ function ofRecord(def: Def): Form | undefined {
 function ofObject(def: Def): Form | undefined {
   const rest = (def['catchall'] as z.core.$ZodType | undefined)?._zod.def.type;
   if (rest !== undefined && !['never', 'unknown', 'any'].includes(rest)) return undefined;
+  if (rest !== undefined && rest !== 'never' && !formOf(def['catchall'] as z.core.$ZodType)) return undefined;
   const members = Object.entries(def['shape'] as Readonly<Record<string, z.core.$ZodType>>).map(
     ([key, member]) => [key, formOf(member)] as const,
   );

@@ -71,10 +71,12 @@ function withMembers(
 ): unknown {
   const made: Record<string, unknown> = {};
   for (const [key, form] of members) {
-    const member = inForm(form, value[key], mismatches, [...loc, key]);
+    const given = Object.hasOwn(value, key) || !(key in Object.prototype) ? value[key] : undefined;
+    const member = inForm(form, given, mismatches, [...loc, key]);
     if (member !== undefined) made[key] = member;
   }
-  if (isOpen) for (const key of Object.keys(value)) if (!(key in made) && key !== '__proto__') made[key] = value[key];
+  if (isOpen)
+    for (const key of Object.keys(value)) if (!Object.hasOwn(made, key) && key !== '__proto__') made[key] = value[key];
   return made;
 }
 

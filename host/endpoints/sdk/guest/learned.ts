@@ -13,9 +13,18 @@ export function learn(call: string, definition: Parameters<typeof defineEndpoint
   const endpoint = defineEndpoint(definition);
   const [input, output] = [formOf(definition.input), formOf(definition.output)];
   const { inputSchema, outputSchema } = endpoint.info;
-  if (input && output)
+  if (input && output && [inputSchema, outputSchema].every((text) => refersOnly(JSON.parse(text))))
     learned[call] = { inputSchema, outputSchema, input, output, answers: answerKindsOf(definition.output) };
   return endpoint;
+}
+
+const besideReference = new Set(['$ref', 'default', 'title', 'description', 'examples', 'deprecated']);
+
+/** Whether no reference of a JSON Schema has checks beside it, which the host does not read. */
+function refersOnly(schema: unknown): boolean {
+  if (typeof schema !== 'object' || schema === null) return true;
+  if ('$ref' in schema && !Object.keys(schema).every((key) => besideReference.has(key))) return false;
+  return Object.values(schema).every(refersOnly);
 }
 
 /** Called at the end of a bundle that is evaluated only for these facts. An error is its only way to say something. */

@@ -49,6 +49,9 @@ export function takeUnhandledRejection(): { readonly reason: unknown } | undefin
 /** Whether a promise is the one of an asynchronous function, which a build has lowered. */
 const isLowered = (made: Error | undefined): boolean => made?.stack?.split('\n')[1]?.includes('__async') ?? true;
 
+/** Forgets promises that are pending. */
+export const forgetOpen = (): void => open.clear();
+
 /** Returns where the last promise was made that is pending, and not by an asynchronous function. */
 export function lastPending(): Error | undefined {
   return [...open].map((promise) => GuestPromise.madeBy(promise)).findLast((made) => !isLowered(made));

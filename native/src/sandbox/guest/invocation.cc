@@ -82,7 +82,7 @@ void Invocation::Begin() {
   ReadCounts counts;
   for (size_t i = 0; i < params.size(); i++) ReadValue(in, arguments_->data()[i], params[i], context(), counts);
   in.End();
-  input_ = {};
+  std::string().swap(input_);
   future_.reset(wasmtime_component_linker_instantiate_async(pool_->linker.get(), context(), pool_->component.get(),
                                                             &instance_, &error_));
 }
