@@ -106,7 +106,7 @@ else {
       'http_server_request_duration_seconds_count{http_request_method="POST",url_scheme="http",http_route="/v1/chat/completions",http_response_status_code="200"}': 2,
       'aana_rate_limit_refusals_total{aana_rate_limit_policy="/v1/models"}': 1,
       'aana_plugin_invocation_duration_seconds_count{aana_plugin="counter",aana_plugin_endpoint="count",aana_outcome="ok"}': 2,
-      'aana_plugin_call_duration_seconds_count{aana_plugin="counter",aana_operation="storage.set",aana_outcome="ok"}': 2,
+      'aana_plugin_call_duration_seconds_count{aana_plugin="counter",aana_operation="storage.set-text",aana_outcome="ok"}': 2,
       'aana_deployment_calls_total{aana_deployment="watched",aana_method="chat",aana_outcome="ok"}': 1,
       'aana_deployment_calls_total{aana_deployment="watched",aana_method="chat_stream",aana_outcome="ok"}': 1,
       'aana_deployment_replicas{aana_deployment="watched",aana_replica_state="ready"}': 1,
