@@ -103,7 +103,8 @@ Async.before(async () => {
   );
   ({ cases: inNode } = await import(pathToFileURL(join(dir, 'src/cases.mjs')).href));
   await buildPlugin(dir, { log: silentLogger });
-  host = new PluginHost({ sandbox: testSandbox, ports, cacheDir: join(dir, 'cache'), log: silentLogger });
+  const limits = { memoryBytes: 64 * 1024 * 1024 };
+  host = new PluginHost({ sandbox: testSandbox, ports, cacheDir: join(dir, 'cache'), log: silentLogger, limits });
   plugin = await host.load(dir);
 });
 Async.after(async () => {
@@ -218,6 +219,10 @@ Async('calls that do not reach the host leave the next ones alone, and what lost
   ]);
   assert.equal(await runPlugin(plugin, 'leaves_losers'), ['cached', 'early', 'PromptTooLongException']);
   assert.equal(await runPlugin(plugin, 'changes_its_bytes'), [1]);
+});
+
+Async('what was awaited does not stay in memory', async () => {
+  assert.is(await runPlugin(plugin, 'large_in_turn', { n: 100 }), 100_000_000);
 });
 
 Async('functions may call themselves some hundred times, and yield* takes any expression', async () => {

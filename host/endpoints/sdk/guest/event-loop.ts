@@ -22,7 +22,6 @@ interface HostOperation {
   readonly call: () => unknown;
   readonly resolve: (value: unknown) => void;
   readonly reject: (reason: unknown) => void;
-  readonly promise: GuestPromise;
 }
 
 interface Timer {
@@ -42,9 +41,12 @@ const jobs: (() => void)[] = [];
 let nextJob = 0;
 let queued: HostOperation[] = [];
 const started = new Map<number, HostOperation>();
-const operations = new WeakMap<object, HostOperation>();
-/** The promises of all calls of the run. */
-let made: GuestPromise[] = [];
+/** The promises that calls of the host have returned. */
+const hostPromises = new WeakSet<object>();
+/** Those that are pending. A weak map would keep them for ever, because the interpreter counts references. */
+const operations = new Map<object, HostOperation>();
+/** The promises of the run's calls that nobody has looked at. They keep their values, so others are not among them. */
+const unobserved = new Set<GuestPromise>();
 let timers: Timer[] = [];
 let lastTimer = 0;
 let concurrency: Concurrency | undefined;
@@ -65,7 +67,8 @@ export function begin(): void {
 
 /** Forgets what is left of an earlier run. */
 export function forgetLeft(): void {
-  made = [];
+  operations.clear();
+  unobserved.clear();
   queued = [];
   timers = [];
   forgetOpen();
@@ -103,9 +106,24 @@ export function hostPromise<T, R = T>(call: () => T, then?: (value: T) => R): Pr
     const given = isPromise(result) ? result.catch(rethrow) : result;
     return then ? after<T, R>(given, then) : given;
   };
-  const operation: HostOperation = { call: whole, resolve, reject, promise };
+  const settled = (): void => {
+    operations.delete(promise);
+    if (GuestPromise.isObserved(promise)) unobserved.delete(promise);
+  };
+  const operation: HostOperation = {
+    call: whole,
+    resolve(value) {
+      resolve(value);
+      settled();
+    },
+    reject(reason) {
+      reject(reason);
+      settled();
+    },
+  };
+  hostPromises.add(promise);
   operations.set(promise, operation);
-  made.push(promise);
+  unobserved.add(promise);
   queued.push(operation);
   schedule();
   return promise as unknown as Promise<R>;
@@ -121,8 +139,8 @@ export function preparedPromise<A, T, R = T>(
   try {
     prepared = prepare();
   } catch (thrown) {
-    const { promise, resolve, reject } = GuestPromise.pending(new Error());
-    operations.set(promise, { call: prepare, resolve, reject, promise });
+    const { promise, reject } = GuestPromise.pending(new Error());
+    hostPromises.add(promise);
     reject(fromHost(thrown));
     return promise as unknown as Promise<R>;
   }
@@ -131,16 +149,18 @@ export function preparedPromise<A, T, R = T>(
 
 /** Waits for a call of the host in the middle of a function. Other calls of the run go on meanwhile. */
 export function waitFor<T>(promise: Promise<T>): T {
-  const operation = operations.get(promise);
-  if (!operation)
+  if (!hostPromises.has(promise))
     throw new TypeError('ctx.wait takes the promise that a call of the host returned; use "await" for other promises');
-  const at = queued.indexOf(operation);
-  if (at >= 0) queued.splice(at, 1);
-  const number = [...started].find(([, one]) => one === operation)?.[0];
-  if (at >= 0 || number !== undefined) perform(operation, number);
-  if (GuestPromise.isPending(operation.promise))
+  const mine = promise as unknown as GuestPromise;
+  const operation = operations.get(promise);
+  if (operation) {
+    queued = queued.filter((one) => one !== operation);
+    perform(operation, [...started].find(([, one]) => one === operation)?.[0]);
+  }
+  if (GuestPromise.isPending(mine))
     throw new TypeError('ctx.wait cannot wait here: what stands for the host in a test must answer at once');
-  return GuestPromise.outcomeOf(operation.promise) as T;
+  unobserved.delete(mine);
+  return GuestPromise.outcomeOf(mine) as T;
 }
 
 export function setTimer(call: () => void, ms: number, isRepeated: boolean): number {
@@ -176,9 +196,9 @@ export function settle<T>(promise: PromiseLike<T>): T {
 /** Throws when the run that ends has left something undone: its author has forgotten an `await`. */
 export function requireNothingLeft(): void {
   runJobs(); // of functions that an ordinary run has called
-  const forgotten = made.find((promise) => !GuestPromise.isObserved(promise));
+  const forgotten = [...unobserved].find((promise) => !GuestPromise.isObserved(promise));
   const place = forgotten ? GuestPromise.madeBy(forgotten) : lastForgotten();
-  made = [];
+  unobserved.clear();
   queued = [];
   if (place) throw misuse('the run ended before something that it began: "await" is missing', place);
   const rejection = takeUnhandledRejection();
