@@ -79,7 +79,8 @@ Tenants.after(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const open = (): number => telemetry.of('aana.deployment.calls.open').at(-1)?.value ?? 0;
+const last = (name: string): number | undefined => telemetry.of(name).at(-1)?.value;
+const open = (): number => last('aana.deployment.calls.open') ?? 0;
 
 async function say(user: string, tokens: number, more: object = {}): Promise<Response> {
   const response = await fetch(`${app.url}/say`, {
@@ -115,7 +116,6 @@ Tenants('get parts of it by their weights, however many requests they send', asy
 
 Tenants('are measured with the engine', async () => {
   const sum = (name: string): number => telemetry.of(name).reduce((all, { value }) => all + value, 0);
-  const last = (name: string): number | undefined => telemetry.of(name).at(-1)?.value;
   await until(async () => sum('aana.engine.tokens.generated') >= 41 * 40 && last('aana.engine.requests.running') === 0);
   const prompt = sum('aana.engine.tokens.prompt');
   assert.ok(prompt >= 41 * 4, `${prompt}`);
@@ -124,7 +124,6 @@ Tenants('are measured with the engine', async () => {
   assert.ok(sum('aana.engine.steps') > 0 && sum('aana.engine.passes') >= sum('aana.engine.steps'));
   assert.ok(sum('aana.engine.prefill.time') > 0 && sum('aana.engine.decode.time') > sum('aana.engine.prefill.time'));
   assert.equal(last('aana.engine.requests.waiting'), 0);
-  assert.ok(telemetry.of('aana.engine.requests.running').some(({ value }) => value === 1));
   const cells = last('aana.engine.cells.total')!;
   assert.is(cells, 512);
   assert.ok(last('aana.engine.cells.used')! > 0 && last('aana.engine.cells.used')! <= cells);
@@ -203,6 +202,8 @@ Tenants('get a place although another one has endless answers', async () => {
     return response.text();
   });
   await until(async () => open() === 6);
+  // The engine is asked for this at its health checks. Only an answer without an end is sure to be seen by one.
+  await until(async () => last('aana.engine.requests.running') === 1);
   const answer = await Promise.race([complete('small', 'llm', 'The dog', { max_tokens: 100 }), ...reading]);
   assert.ok(answer instanceof Response && answer.status === 200);
   const { usage } = (await answer.json()) as { usage: { completion_tokens: number } };
