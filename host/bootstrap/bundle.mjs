@@ -36,6 +36,9 @@ const MODULES = [
   ...['abort', 'crypto', 'domain', 'encoding', 'promises', 'structured-clone', 'timers', 'url'].map(
     (name) => `host/endpoints/sdk/guest/web/${name}`,
   ),
+  ...['blob', 'fetch', 'form-data', 'headers', 'request', 'response', 'streams'].map(
+    (name) => `host/endpoints/sdk/guest/web/fetch/${name}`,
+  ),
   'host/apis/http/dashboard/page/main',
   'host/apis/http/dashboard/page/stream-worker',
 ];

@@ -23,6 +23,7 @@ const READERS: Readonly<Record<string, string>> = {
   'base/core/log/logger.ts': 'the time of a log line',
   'base/core/telemetry.ts': 'the times of spans',
   'apis/anthropic/anthropic-api.ts': 'a time in a header',
+  'endpoints/sdk/guest/web/fetch/blob.ts': 'the time of a file, for people',
   'inference/engines/openai/failures.ts': 'a Retry-After header may be a date',
   'data/files/file-folder.ts': 'compared with the time of a file',
   'apis/http/dashboard/page/format.ts': 'a time for people',

@@ -53,7 +53,7 @@ typedef struct {
 
 /* Handles of resources of the host. Free each one with its `_drop`. */
 typedef uint32_t aana_video, aana_audio, aana_image, aana_chunks, aana_transcriptions, aana_detailed_transcriptions,
-    aana_text_stream, aana_completion_stream, aana_task;
+    aana_text_stream, aana_completion_stream, aana_exchange, aana_task;
 
 /* Results: `error` is valid when `is_error` is set, otherwise `value`. */
 #define AANA_RESULT(type) \
@@ -829,6 +829,32 @@ AANA_IMPORT("http", "fetch")
 void aana_fetch(uint32_t method, const char* url, uint32_t url_length, const aana_header* headers,
                 uint32_t headers_length, uint32_t has_body, const uint8_t* body, uint32_t body_length,
                 aana_response_result* result);
+
+/* A body is the text, or the bytes in base64. */
+typedef enum { AANA_BODY_TEXT, AANA_BODY_BYTES } aana_body_kind;
+/* `body_kind` and `body` are valid when `has_body` is set. */
+AANA_IMPORT("http", "[static]exchange.send")
+void aana_exchange_send(const char* method, uint32_t method_length, const char* url, uint32_t url_length,
+                        const aana_header* headers, uint32_t headers_length, uint32_t follow_redirects,
+                        uint32_t has_body, uint32_t body_kind, const char* body, uint32_t body_length,
+                        aana_handle_result* result);
+typedef struct {
+  uint16_t status;
+  aana_string status_text, url;
+  bool redirected;
+  struct {
+    const aana_header* items;
+    uint32_t length;
+  } headers;
+} aana_response_head;
+_Static_assert(sizeof(aana_response_head) == 32, "laid out as the canonical ABI says");
+AANA_IMPORT("http", "[method]exchange.head") void aana_exchange_head(aana_exchange self, aana_response_head* result);
+/* The next bytes of the answer, in base64, and the same read as UTF-8. Empty at the end. */
+AANA_IMPORT("http", "[method]exchange.read")
+void aana_exchange_read(aana_exchange self, uint32_t least, aana_string_result* result);
+AANA_IMPORT("http", "[method]exchange.read-text")
+void aana_exchange_read_text(aana_exchange self, uint32_t least, aana_string_result* result);
+AANA_IMPORT("http", "[resource-drop]exchange") void aana_exchange_drop(aana_exchange self);
 
 /* Starts `aana_run` with the name `helper:<name>` in another instance. */
 AANA_IMPORT("remote", "[static]task.start")

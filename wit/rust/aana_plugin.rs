@@ -241,6 +241,8 @@ pub struct DetailedTranscriptions(u32);
 pub struct TextStream(u32);
 /// Running answers. Dropping it cancels them.
 pub struct CompletionStream(u32);
+/// A request and its answer. Dropping it ends it.
+pub struct Exchange(u32);
 /// A running helper. Dropping it ends it.
 pub struct Task(u32);
 
@@ -336,7 +338,7 @@ macro_rules! drops {
 drops! {
     Video: raw::video_drop, Audio: raw::audio_drop, Image: raw::image_drop, Chunks: raw::chunks_drop,
     Transcriptions: raw::transcriptions_drop, DetailedTranscriptions: raw::detailed_transcriptions_drop, TextStream: raw::text_stream_drop,
-    CompletionStream: raw::completion_stream_drop, Task: raw::task_drop,
+    CompletionStream: raw::completion_stream_drop, Exchange: raw::exchange_drop, Task: raw::task_drop,
 }
 
 /// Calls a method of a deployment. `args` is a JSON object with its parameters. `{"$audio": n}` in it stands for
@@ -1204,6 +1206,67 @@ pub fn fetch(method: Method, url: &str, headers: &[(&str, &str)], body: Option<&
         .take()?;
         let headers = headers.list::<[Slice; 2]>().into_iter().map(|[name, value]| (name.string(), value.string())).collect();
         Ok(Response { status, url: url.string(), headers, body: body.bytes() })
+    }
+}
+
+/// The body of a request, at most 8,388,608 bytes.
+pub enum Body<'a> {
+    Text(&'a str),
+    Base64(&'a str),
+}
+
+/// What an answer is, without its body.
+#[derive(Debug)]
+pub struct ResponseHead {
+    pub status: u16,
+    pub status_text: String,
+    /// The URL of the answer, after redirects.
+    pub url: String,
+    /// Whether a redirect was followed.
+    pub redirected: bool,
+    /// Names in lower case. A name can occur several times.
+    pub headers: Vec<(String, String)>,
+}
+
+impl Exchange {
+    /// Sends a request with any method, and waits for the head of the answer, with any status.
+    pub fn send(method: &str, url: &str, headers: &[(&str, &str)], follow_redirects: bool, body: Option<Body>) -> Result<Exchange, Error> {
+        let headers: Vec<[Slice; 2]> = headers.iter().map(|(name, value)| [Slice::lent(name), Slice::lent(value)]).collect();
+        let has_body = body.is_some() as u32;
+        let (kind, body) = match body {
+            Some(Body::Base64(base64)) => (1, base64),
+            Some(Body::Text(text)) => (0, text),
+            None => (0, ""),
+        };
+        #[rustfmt::skip]
+        let sent: Outcome<u32> = unsafe {
+            returned(|at| {
+                raw::exchange_send(
+                    method.as_ptr(), method.len(), url.as_ptr(), url.len(), headers.as_ptr(), headers.len(), follow_redirects as u32,
+                    has_body, kind, body.as_ptr(), body.len(), at,
+                )
+            })
+        };
+        unsafe { sent.take() }.map(Exchange)
+    }
+
+    pub fn head(&self) -> ResponseHead {
+        unsafe {
+            let RawResponseHead { status, status_text, url, redirected, headers } = returned(|at| raw::exchange_head(self.0, at));
+            let headers = headers.list::<[Slice; 2]>().into_iter().map(|[name, value]| (name.string(), value.string())).collect();
+            ResponseHead { status, status_text: status_text.string(), url: url.string(), redirected: redirected != 0, headers }
+        }
+    }
+
+    /// Returns the next bytes of the answer in base64: when there are `least` of them (1 to 8,388,608), or those before
+    /// its end. Empty at the end.
+    pub fn read(&self, least: u32) -> Result<String, Error> {
+        unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::exchange_read(self.0, least, at)).take()?.string()) }
+    }
+
+    /// Returns the same bytes read as UTF-8.
+    pub fn read_text(&self, least: u32) -> Result<String, Error> {
+        unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::exchange_read_text(self.0, least, at)).take()?.string()) }
     }
 }
 
@@ -2103,6 +2166,16 @@ struct RawResponse {
     body: Slice,
 }
 
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawResponseHead {
+    status: u16,
+    status_text: Slice,
+    url: Slice,
+    redirected: u8,
+    headers: Slice,
+}
+
 #[repr(C)]
 struct RawImageInfo {
     width: u32,
@@ -2128,7 +2201,7 @@ unsafe fn returned<T>(call: impl FnOnce(*mut T)) -> T {
 /// The host's functions, with their parameters as the canonical ABI flattens them.
 #[rustfmt::skip]
 mod raw {
-    use super::{RawCompletion, RawCompletionRequest, RawDetailedTranscription, RawTranscribeRequest};
+    use super::{RawCompletion, RawResponseHead, RawCompletionRequest, RawDetailedTranscription, RawTranscribeRequest};
     use super::{Maybe, Outcome, RawAsrRequest, RawCaptionRecord, RawChatRequest, RawImageInfo, RawMessage, RawNewCaption, RawResponse};
     use super::{RawTranscriptRecord, RawTranscription, RawFileInfo, RawTextPiece, RawVideoInfo, RawVideoRecord, Slice, TokenCount};
 
@@ -2309,6 +2382,14 @@ mod raw {
             method: u32, url: *const u8, url_length: usize, headers: *const [Slice; 2], headers_length: usize,
             has_body: u32, body: *const u8, body_length: usize, at: *mut Outcome<RawResponse>,
         );
+        #[link_name = "[static]exchange.send"] pub(super) fn exchange_send(
+            method: *const u8, method_length: usize, url: *const u8, url_length: usize, headers: *const [Slice; 2], headers_length: usize,
+            follow_redirects: u32, has_body: u32, kind: u32, body: *const u8, body_length: usize, at: *mut Outcome<u32>,
+        );
+        #[link_name = "[method]exchange.head"] pub(super) fn exchange_head(exchange: u32, at: *mut RawResponseHead);
+        #[link_name = "[method]exchange.read"] pub(super) fn exchange_read(exchange: u32, least: u32, at: *mut Outcome<Slice>);
+        #[link_name = "[method]exchange.read-text"] pub(super) fn exchange_read_text(exchange: u32, least: u32, at: *mut Outcome<Slice>);
+        #[link_name = "[resource-drop]exchange"] pub(super) fn exchange_drop(exchange: u32);
     }
     #[link(wasm_import_module = "aana:host/remote@0.1.0")]
     extern "C" {

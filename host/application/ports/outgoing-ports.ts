@@ -6,6 +6,7 @@ import {
   type Network,
   networkOf,
   type NetworkSettings,
+  openGuarded,
   requestGuarded,
   withoutCredentials,
 } from '../../io/outgoing/index.ts';
@@ -37,21 +38,27 @@ export function networkSettings(config: Config): NetworkSettings {
  * Limits of plugins' requests. They are small compared to media; a larger or slower answer is a mistake or an attack.
  */
 const REQUEST_LIMITS = { maxBytes: 8 * 1024 * 1024, timeoutMs: 60_000, idleTimeoutMs: 15_000 };
+/** A language model can be silent for long before its answer. The time of the invocation limits an exchange as well. */
+const EXCHANGE_LIMITS = { maxBytes: 256 * 1024 * 1024, idleTimeoutMs: 120_000 };
 
 /** Returns the port through which plugins with the capability `http` make requests. */
 export function httpPort({ media, telemetry }: Config, network: Network): HttpPort {
   const isTraced = tracedHosts(telemetry.traces.propagate_to);
   const guards = {
-    ...REQUEST_LIMITS,
     network,
     maxRedirects: media.max_redirects,
     allowPrivate: media.allow_private_urls,
   };
+  const traced = <R extends HttpRequest>(request: R, traceparent: string | undefined): R =>
+    isTraced(request.url) ? { ...request, headers: withTraceparent(request.headers, traceparent) } : request;
   return {
-    fetch: (request, { traceparent, ...options }) => {
-      const headers = isTraced(request.url) ? withTraceparent(request.headers, traceparent) : request.headers;
-      return requestGuarded({ ...request, headers }, { ...guards, ...options });
-    },
+    fetch: (request, { traceparent, ...options }) =>
+      requestGuarded(traced(request, traceparent), { ...guards, ...REQUEST_LIMITS, ...options }),
+    open: ({ followRedirects, ...request }, { traceparent, ...options }) =>
+      openGuarded(traced(request, traceparent), {
+        ...{ ...guards, ...EXCHANGE_LIMITS, ...options },
+        ...(!followRedirects && { maxRedirects: 0 }),
+      }),
   };
 }
 

@@ -43,7 +43,7 @@ const plugins = new PluginHost({
     deployments: { handle: () => echo, reserve: unused },
     openMediaScope: unused,
     as: unused,
-    http: { fetch: unused },
+    http: { fetch: unused, open: unused },
     log,
   },
 });

@@ -146,20 +146,22 @@ export type NewTranscriptRow = Omit<TranscriptRow, 'id'>;
 
 /** Requests to other servers, without private addresses, and with limits of time, size and redirects. */
 export interface HttpPort {
-  /** Sends a request. `refusalOf` returns the reason to refuse a URL. It is called for each redirect as well. */
-  fetch(
-    request: HttpRequest,
-    options: {
-      refusalOf: (url: URL) => string | undefined;
-      signal: AbortSignal;
-      /** The position in a distributed trace, which only servers get that the operator allows. */
-      traceparent?: string | undefined;
-    },
-  ): Promise<HttpResponse>;
+  /** Sends a request. Resolves when the whole answer has arrived. */
+  fetch(request: HttpRequest, options: HttpOptions): Promise<HttpResponse>;
+  /** Sends a request. Resolves when the head of the answer has arrived. The signal ends the exchange also later. */
+  open(request: HttpRequest & { readonly followRedirects: boolean }, options: HttpOptions): Promise<HttpExchange>;
+}
+
+export interface HttpOptions {
+  /** Returns the reason to refuse a URL. It is called for each redirect as well. */
+  readonly refusalOf: (url: URL) => string | undefined;
+  readonly signal: AbortSignal;
+  /** The position in a distributed trace, which only servers get that the operator allows. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface HttpRequest {
-  readonly method: 'get' | 'post';
+  readonly method: string;
   readonly url: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body?: Uint8Array | undefined;
@@ -172,6 +174,19 @@ export interface HttpResponse {
   /** Names in lower case. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: Uint8Array;
+}
+
+export interface HttpExchange {
+  readonly head: Omit<HttpResponse, 'body'> & { readonly statusText: string; readonly redirected: boolean };
+  readonly body: {
+    /**
+     * Resolves with the next bytes: when there are `least` of them, or with those before the end. At most `most`. Empty
+     * at the end. `onArrived` gets the number of bytes that the host holds in addition.
+     */
+    read(least: number, most: number, onArrived: (bytes: number) => void): Promise<Uint8Array>;
+    /** Closes the connection. */
+    close(): void;
+  };
 }
 
 export interface DeploymentCallOptions extends RequestContext {

@@ -49,12 +49,14 @@ export function hostCall<T>(call: () => T): T {
 
 /** Returns the record that `run` throws for any thrown value. */
 export function toErrorRecord(thrown: unknown): ErrorRecord {
-  if (thrown instanceof HostError) {
+  // The web has a `TypeError` for a request that fails, with the reason as its cause.
+  const error = thrown instanceof TypeError && thrown.cause instanceof HostError ? thrown.cause : thrown;
+  if (error instanceof HostError) {
     return {
-      kind: thrown.kind,
-      name: thrown.name,
-      message: thrown.message,
-      data: JSON.stringify(thrown.data ?? {}) ?? '{}',
+      kind: error.kind,
+      name: error.name,
+      message: error.message,
+      data: JSON.stringify(error.data ?? {}) ?? '{}',
     };
   }
   const record = errorRecordIn(thrown);

@@ -1,6 +1,5 @@
 import type { Concurrency } from '../../../wit/generated/world/concurrency.ts';
 import type { Deployments } from '../../../wit/generated/world/deployments.ts';
-import type { Http } from '../../../wit/generated/world/http.ts';
 import type { Invocation } from '../../../wit/generated/world/invocation.ts';
 import type { Log } from '../../../wit/generated/world/log.ts';
 import type { Media } from '../../../wit/generated/world/media.ts';
@@ -34,7 +33,6 @@ export interface Host {
   readonly storage?: Storage | undefined;
   readonly repositories?: Repositories | undefined;
   readonly 'repositories-write'?: RepositoriesWrite | undefined;
-  readonly http?: Http | undefined;
   readonly remote?: Remote | undefined;
   /** Milliseconds since the epoch. */
   now(): number;

@@ -29,7 +29,6 @@ export {
   type StreamingEndpoint,
   type UnaryEndpoint,
 } from './endpoint.ts';
-export { type Fetch, type FetchOptions, FetchResponse } from './capabilities/fetch.ts';
 export { Audio, Image, Stream, Video, type VideoInfo, type VideoMetadata } from './capabilities/handles.ts';
 export { defineHelper, type Helper, type HelperDefinition } from './capabilities/helper.ts';
 export { type ErrorKind, HostError } from './host-error.ts';

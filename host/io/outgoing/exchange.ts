@@ -2,10 +2,11 @@ import { type IncomingMessage, type OutgoingHttpHeaders, request as httpRequest 
 import { AanaError } from '../../base/core/errors.ts';
 import type { Connection } from './connect.ts';
 import { downloadError, reasonOf } from './errors.ts';
-import type { ActiveGuards, Guards } from './guards.ts';
+import type { ActiveGuards, UntimedGuards } from './guards.ts';
 
 export interface Hop {
-  readonly method: 'GET' | 'POST';
+  /** In upper case. */
+  readonly method: string;
   readonly url: URL;
   /** Headers of the caller, which are sent only to the origin of `url`. */
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -23,22 +24,23 @@ export interface Answer {
 const OWN_HEADERS = { 'user-agent': 'aana-host', accept: '*/*' } as const;
 
 /**
- * Runs `work` with a signal that aborts with the caller's signal and after `timeoutMs`. Failures of the connection
+ * Runs `work` with a signal that aborts with the caller's signal and after `timeoutMs`, if there is one. Failures of the connection
  * become a `DownloadException` that names `url`.
  */
-export async function withinTime<G extends Guards, T>(
+export async function withinTime<G extends UntimedGuards & { readonly timeoutMs?: number | undefined }, T>(
   url: URL,
   guards: G,
   work: (active: G & ActiveGuards) => Promise<T>,
 ): Promise<T> {
   guards.signal?.throwIfAborted();
-  const deadline = AbortSignal.timeout(guards.timeoutMs);
-  const signal = guards.signal ? AbortSignal.any([guards.signal, deadline]) : deadline;
+  const { timeoutMs } = guards;
+  const deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
+  const signal = AbortSignal.any([guards.signal, deadline].filter((one) => one !== undefined));
   try {
     return await work({ ...guards, signal });
   } catch (error) {
     guards.signal?.throwIfAborted();
-    if (deadline.aborted) throw downloadError(url, `it took longer than ${guards.timeoutMs / 1000} s`, error);
+    if (deadline?.aborted) throw downloadError(url, `it took longer than ${timeoutMs! / 1000} s`, error);
     throw error instanceof AanaError ? error : downloadError(url, reasonOf(error), error);
   }
 }

@@ -5,10 +5,8 @@ import { downloadError, privateAddressError, reasonOf, withoutCredentials } from
 import type { Network } from './network.ts';
 import { isForeignAddress } from './own-addresses.ts';
 
-/** Rules and limits of outgoing requests. */
-export interface Guards {
-  /** Time limit of the whole request: names, redirects and body, in milliseconds. */
-  readonly timeoutMs: number;
+/** Rules and limits of outgoing requests that have no time limit but the signal. */
+export interface UntimedGuards {
   /** Longest silence of the server, in milliseconds. */
   readonly idleTimeoutMs: number;
   /** Most redirects; more are an error. With 0 a redirect is returned as the answer. */
@@ -29,8 +27,14 @@ export interface Guards {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Guards of a running request. The signal aborts with the caller and after the time limit. */
-export type ActiveGuards = Guards & { readonly signal: AbortSignal };
+/** Rules and limits of outgoing requests. */
+export interface Guards extends UntimedGuards {
+  /** Time limit of the whole request: names, redirects and body, in milliseconds. */
+  readonly timeoutMs: number;
+}
+
+/** Guards of a running request. The signal aborts with the caller, and after the time limit if there is one. */
+export type ActiveGuards = UntimedGuards & { readonly signal: AbortSignal };
 
 /** Longest URL that servers accept and messages can show. */
 const MAX_URL_LENGTH = 8192;
@@ -70,7 +74,7 @@ export function requireHttp(start: URL, url: URL): void {
 }
 
 /** Throws `HostDenied` for a URL that must not be requested. */
-export function requireAsked(url: URL, { refusalOf }: Guards): void {
+export function requireAsked(url: URL, { refusalOf }: UntimedGuards): void {
   const refusal = refusalOf?.(url);
   if (refusal !== undefined)
     throw fail('HostDenied', `${withoutCredentials(url)} must not be requested: ${refusal}`, {
@@ -94,7 +98,7 @@ export async function resolveChecked(url: URL, options: ActiveGuards): Promise<r
 export function requireAllowed(
   url: URL,
   addresses: readonly string[],
-  { allowPrivate, isPublic = isForeignAddress }: Guards,
+  { allowPrivate, isPublic = isForeignAddress }: UntimedGuards,
 ): void {
   const refused = allowPrivate ? undefined : addresses.find((address) => !isPublic(address));
   if (refused !== undefined) throw privateAddressError(url, refused);

@@ -8,4 +8,4 @@ export { type Guards, parseUrl } from './guards.ts';
 export { KeptConnection, type KeptConnectionOptions } from './kept-connection.ts';
 export { type Network, networkOf, type NetworkSettings } from './network.ts';
 export { isForeignAddress } from './own-addresses.ts';
-export { requestGuarded } from './request.ts';
+export { type GuardedExchange, openGuarded, requestGuarded } from './request.ts';

@@ -27,7 +27,7 @@ export async function follow(first: Hop, options: ActiveGuards): Promise<Answer>
 }
 
 /**
- * Returns the request after a redirect, like browsers: 303 always becomes GET, 301 and 302 only after POST. Another
+ * Returns the request after a redirect, like browsers: 303 becomes GET, 301 and 302 only after POST. Another
  * origin gets none of the caller's headers, because any of them may contain a key.
  */
 function redirected(start: URL, { method, url: from, headers, body }: Hop, status: number, location: string): Hop {
@@ -35,7 +35,7 @@ function redirected(start: URL, { method, url: from, headers, body }: Hop, statu
   url.username = '';
   url.password = '';
   const isSameOrigin = url.origin === from.origin;
-  const becomesGet = method === 'POST' && status <= 303;
+  const becomesGet = status === 303 ? method !== 'GET' && method !== 'HEAD' : method === 'POST' && status <= 302;
   const kept = headers.filter(([name]) =>
     DESCRIBES_BODY.test(name) ? body !== undefined && !becomesGet : isSameOrigin,
   );

@@ -1,24 +1,36 @@
 import type { IncomingMessage } from 'node:http';
 import { type AanaError, fail } from '../../base/core/errors.ts';
-import { withoutCredentials } from './errors.ts';
+import { AnswerBody } from './answer-body.ts';
 import { type Hop, withinTime } from './exchange.ts';
-import { type Guards, parseUrl } from './guards.ts';
+import { type Guards, parseUrl, type UntimedGuards } from './guards.ts';
 import { follow } from './redirects.ts';
 
 export interface GuardedRequest {
-  readonly method: 'get' | 'post';
+  /** GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, or another one that is a token, except CONNECT, TRACE and TRACK. */
+  readonly method: string;
   readonly url: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body?: Uint8Array | undefined;
 }
 
-export interface GuardedResponse {
+export interface GuardedHead {
   readonly status: number;
+  readonly statusText: string;
   /** URL after redirects. */
   readonly url: string;
+  /** Whether a redirect was followed. */
+  readonly redirected: boolean;
   /** Headers with names in lower case. A name may appear several times. */
   readonly headers: readonly (readonly [name: string, value: string])[];
+}
+
+export interface GuardedResponse extends GuardedHead {
   readonly body: Uint8Array;
+}
+
+export interface GuardedExchange {
+  readonly head: GuardedHead;
+  readonly body: AnswerBody;
 }
 
 export interface RequestOptions extends Guards {
@@ -29,6 +41,8 @@ export interface RequestOptions extends Guards {
 /** Headers that belong to the connection, or could bypass the guards. */
 const FORBIDDEN =
   /^(host|connection|content-length|transfer-encoding|accept-encoding|expect|keep-alive|te|trailer|upgrade|proxy-.*)$/;
+/** They would make a tunnel, or return headers that the host has added. */
+const FORBIDDEN_METHOD = /^(connect|trace|track)$/i;
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 
@@ -41,12 +55,22 @@ export async function requestGuarded(request: GuardedRequest, options: RequestOp
   const first = firstHop(request);
   return withinTime(first.url, options, async (active) => {
     const { url, message } = await follow(first, active);
-    return {
-      status: message.statusCode ?? 0,
-      url: url.href,
-      headers: headersOf(message),
-      body: await read(url, message, options.maxBytes),
-    };
+    return { ...headOf(first, url, message), body: await new AnswerBody(url, message, active).rest() };
+  });
+}
+
+/**
+ * Does the same, but returns when the head of the answer has arrived. The signal ends the exchange also later. The
+ * connection is open until the body was read to its end or closed.
+ */
+export async function openGuarded(
+  request: GuardedRequest,
+  options: UntimedGuards & Pick<RequestOptions, 'maxBytes'>,
+): Promise<GuardedExchange> {
+  const first = firstHop(request);
+  return withinTime(first.url, options, async (active) => {
+    const { url, message } = await follow(first, active);
+    return { head: headOf(first, url, message), body: new AnswerBody(url, message, active) };
   });
 }
 
@@ -59,33 +83,21 @@ function firstHop({ method, url: address, headers, body }: GuardedRequest): Hop 
       throw invalidRequest(`the header ${JSON.stringify(name)} has characters that no header can have`);
     if (FORBIDDEN.test(name.toLowerCase())) throw invalidRequest(`the header ${name} cannot be set`);
   }
-  if (method === 'get' && body !== undefined) throw invalidRequest('a GET request has no body');
+  if (!TOKEN.test(method) || FORBIDDEN_METHOD.test(method))
+    throw invalidRequest(`the method ${JSON.stringify(method.slice(0, 64))} cannot be used`);
+  if (/^(get|head)$/i.test(method) && body !== undefined) throw invalidRequest(`a ${method} request has no body`);
   if (body && body.length > MAX_REQUEST_BYTES)
     throw invalidRequest(`the body has more than ${MAX_REQUEST_BYTES} bytes`);
-  return { method: method === 'get' ? 'GET' : 'POST', url, headers, body };
+  return { method: method.toUpperCase(), url, headers, body };
 }
 
-async function read(url: URL, message: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of message as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) {
-      message.destroy();
-      throw fail('ResponseTooLarge', `the answer of ${withoutCredentials(url)} has more than ${maxBytes} bytes`, {
-        data: { max_bytes: maxBytes },
-      });
-    }
-    chunks.push(chunk);
-  }
-  const body = new Uint8Array(bytes); // separate memory, because it is transferred to another thread
-  let at = 0;
-  for (const chunk of chunks) {
-    body.set(chunk, at);
-    at += chunk.length;
-  }
-  return body;
-}
+const headOf = (first: Hop, url: URL, message: IncomingMessage): GuardedHead => ({
+  status: message.statusCode ?? 0,
+  statusText: message.statusMessage ?? '',
+  url: url.href,
+  redirected: url !== first.url,
+  headers: headersOf(message),
+});
 
 function headersOf({ rawHeaders }: IncomingMessage): [string, string][] {
   return Array.from({ length: rawHeaders.length / 2 }, (_, n) => [

@@ -15,8 +15,8 @@ const Outgoing = suite('outgoing requests of a server');
 
 const SOURCE = `import { defineEndpoint, defineHelper, definePlugin, VideoInput, z } from 'aana-host/plugin';
 const ask = defineEndpoint({
-  name: 'ask', path: '/ask', summary: 'Ask a URL', input: z.object({ url: z.string() }), output: z.object({ status: z.number(), text: z.string() }), uses: ['http'],
-  run: async ({ url }, ctx) => { const answer = await ctx.fetch(url); return { status: answer.status, text: answer.text() }; },
+  name: 'ask', path: '/ask', summary: 'Ask a URL', input: z.object({ url: z.string() }), output: z.object({ status: z.number(), text: z.string() }),
+  run: async ({ url }) => { const answer = await fetch(url); return { status: answer.status, text: await answer.text() }; },
 });
 const open = defineEndpoint({
   name: 'open', path: '/open', summary: 'Open a video', input: z.object({ video: VideoInput }), output: z.object({ duration: z.optional(z.number()) }),

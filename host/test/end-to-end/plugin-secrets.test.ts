@@ -38,7 +38,7 @@ const ways = {
   host_error: (text) => { throw new HostError('Refused', 'conflict', text); },
   name: (text) => { throw new HostError(text, 'internal', 'failed'); },
   data: (text) => { throw new HostError('Refused', 'bad-request', 'failed', { data: { [text]: [text] } }); },
-  fetch: (text, ctx) => ctx.fetch('http://127.0.0.1:9/' + encodeURI(text) + '?text=' + encodeURIComponent(text)),
+  fetch: (text) => fetch('http://127.0.0.1:9/' + encodeURI(text) + '?text=' + encodeURIComponent(text)),
   deployment: (text, ctx) => ctx.deployment(text).call(text, { text }),
   helper: (text, ctx) => ctx.runRemote(fails, text),
   setting: (text, ctx) => ctx.settings.get(text),
@@ -49,7 +49,7 @@ const fails = defineHelper({
   run: (text, ctx) => { ctx.log.warn(text); throw new HostError('Failed', 'conflict', text, { data: text }); },
 });
 const leak = defineEndpoint({
-  name: 'leak', path: '/leak', summary: 'Leaks', uses: ['http', 'remote', 'storage'],
+  name: 'leak', path: '/leak', summary: 'Leaks', uses: ['remote', 'storage'],
   input: z.strictObject({ setting: z.string(), form: z.string(), way: z.string() }), output: z.any(),
   async run({ setting, form, way }, ctx) {
     await ways[way](forms[form](ctx.settings.string(setting)), ctx);

@@ -131,7 +131,7 @@ function declares(file: string, member: string): boolean {
 
 /** Returns the names of the members of `ctx` in an endpoint that uses every capability. */
 function contextMembers(): Set<string> {
-  const uses: readonly Capability[] = ['storage', 'repositories', 'http', 'remote'];
+  const uses: readonly Capability[] = ['storage', 'repositories', 'remote'];
   const members = new Set<string>();
   const endpoint = defineEndpoint({
     name: 'members',
@@ -146,7 +146,6 @@ function contextMembers(): Set<string> {
       return input;
     },
   });
-  const fakes = { fetch: () => ({}) };
-  runEndpoint(definePlugin([endpoint]), 'members', { role: 'user', content: '' }, fakes);
+  runEndpoint(definePlugin([endpoint]), 'members', { role: 'user', content: '' });
   return members;
 }

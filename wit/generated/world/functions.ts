@@ -117,6 +117,10 @@ export const worldFunctions = {
   ],
   'http': [
     { name: 'fetch', call: 'http.fetch' },
+    { name: '[static]exchange.send', call: 'http.send' },
+    { name: '[method]exchange.head', fact: 'head' },
+    { name: '[method]exchange.read', call: 'http.read' },
+    { name: '[method]exchange.read-text', call: 'http.read-text' },
   ],
   'remote': [
     { name: '[static]task.start', call: 'remote.start' },

@@ -10,5 +10,5 @@ export const portsOfNobody: Omit<PluginPorts, 'log'> = {
   deployments: { handle: unreachable, reserve: unreachable },
   openMediaScope: unreachable,
   as: () => ({ storage: unreachable, repositories: unreachable }) as never,
-  http: { fetch: unreachable },
+  http: { fetch: unreachable, open: unreachable },
 };

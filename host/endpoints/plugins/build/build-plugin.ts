@@ -41,7 +41,7 @@ interface Stamp {
 }
 
 /** The version of the build. It changes when the same sources give a different component. */
-const BUILDER = 'schemas are data where they say all';
+const BUILDER = 'fetch is the one of the web';
 
 /** The contract between host and guests. */
 export const worldFile = join(packageRoot, 'wit', 'world.wit');

@@ -45,7 +45,7 @@ export async function bundlePlugin(
   const require = createRequire(import.meta.url);
   const sdkFolder = join(packageRoot, 'bundle', 'host', 'endpoints', 'sdk');
   const sdk = join(sdkFolder, 'index.js');
-  const globals = new WebGlobals();
+  const globals = new WebGlobals(capabilities);
   const files = new PluginFiles(dir);
   const accepted = new Set<string>();
   /** The reason why the bundler was stopped: the first file that may not be bundled. */

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { packageRoot } from '../../../base/core/package-root.ts';
+import type { Capability } from '../capabilities/catalogue.ts';
 
 const folder = join(packageRoot, 'bundle', 'host', 'endpoints', 'sdk', 'guest', 'web');
 
@@ -22,16 +23,41 @@ const provided: Readonly<Record<string, string>> = {
   setInterval: 'timers',
   clearTimeout: 'timers',
   clearInterval: 'timers',
+  fetch: 'fetch/fetch',
+  Request: 'fetch/request',
+  Response: 'fetch/response',
+  Headers: 'fetch/headers',
+  Blob: 'fetch/blob',
+  File: 'fetch/blob',
+  FormData: 'fetch/form-data',
+  ...Object.fromEntries(
+    [
+      'ByteLengthQueuingStrategy',
+      'CountQueuingStrategy',
+      'ReadableByteStreamController',
+      'ReadableStream',
+      'ReadableStreamBYOBReader',
+      'ReadableStreamDefaultController',
+      'ReadableStreamDefaultReader',
+      'TextDecoderStream',
+      'TextEncoderStream',
+      'TransformStream',
+      'WritableStream',
+      'WritableStreamDefaultWriter',
+    ].map((name) => [name, 'fetch/streams']),
+  ),
 };
+
+/** Globals that need a capability. */
+const ofCapability: Readonly<Record<string, Capability>> = { fetch: 'http' };
 
 const noNetwork =
   'a plugin has no network of its own: open videos with ctx.video.open({ url }), call models with ' +
-  'ctx.deployment(name), ask the hosts that plugin.json names with ctx.fetch';
+  'ctx.deployment(name), ask the hosts that plugin.json names with fetch';
 const noLoop = 'use setTimeout or queueMicrotask';
-const noStreams = 'a streaming endpoint sends values with ctx.write and ctx.forward, or is a generator';
 const noPage = 'a plugin has no page and no browser: values come as parameters of the endpoint';
 const noNode = 'a plugin has no Node: settings come as parameters of the endpoint, ctx gives the request, time and log';
-const noBuffer = 'use Uint8Array, with TextEncoder and TextDecoder for text, btoa and atob for base64';
+const noBuffer = 'use Uint8Array or Blob, with TextEncoder and TextDecoder for text, btoa and atob for base64';
 const noFiles =
   'a plugin has no file system: import what it needs, so that it is part of the component; what it keeps goes to ' +
   'ctx.storage';
@@ -40,19 +66,13 @@ const noThreads =
 
 /** Globals that a plugin cannot have, each with a replacement. */
 const refused: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(
-    ['fetch', 'XMLHttpRequest', 'WebSocket', 'EventSource', 'Request', 'Response', 'Headers'].map((name) => [
-      name,
-      noNetwork,
-    ]),
-  ),
+  ...Object.fromEntries(['XMLHttpRequest', 'WebSocket', 'EventSource'].map((name) => [name, noNetwork])),
   ...Object.fromEntries(['setImmediate', 'clearImmediate', 'requestAnimationFrame'].map((name) => [name, noLoop])),
-  ...Object.fromEntries(['ReadableStream', 'WritableStream', 'TransformStream'].map((name) => [name, noStreams])),
   ...Object.fromEntries(
     ['window', 'document', 'localStorage', 'sessionStorage', 'indexedDB'].map((name) => [name, noPage]),
   ),
   ...Object.fromEntries(['process', 'global', 'Deno', 'Bun'].map((name) => [name, noNode])),
-  ...Object.fromEntries(['Buffer', 'Blob', 'File', 'FormData'].map((name) => [name, noBuffer])),
+  Buffer: noBuffer,
   ...Object.fromEntries(['__dirname', '__filename'].map((name) => [name, noFiles])),
   ...Object.fromEntries(
     ['Worker', 'SharedWorker', 'MessageChannel', 'BroadcastChannel', 'Atomics', 'WebAssembly'].map((name) => [
@@ -63,6 +83,12 @@ const refused: Readonly<Record<string, string>> = {
   'crypto.subtle': 'crypto has getRandomValues and randomUUID here; bundle a library for hashes and ciphers',
   Intl: 'the interpreter has no locales: write numbers and dates by hand or with a library that brings its own',
 };
+
+function insteadOf(global: string): string {
+  const needed = ofCapability[global];
+  if (needed === undefined) return refused[global]!;
+  return `add "${needed}" to "capabilities" in plugin.json, and the servers to "hosts"`;
+}
 
 /** Returns the replacement for a module of Node. */
 export function insteadOfModule(name: string): string {
@@ -106,27 +132,39 @@ export class WebGlobals {
   /** The stand-ins, one for each global and file, because a file may check for a global before it uses it. */
   readonly #stubs: { readonly global: string; readonly variable: string }[] = [];
 
+  /** The files of the globals that this plugin has. */
+  readonly #files: Readonly<Record<string, string>>;
+
   /** For rolldown's `transform.inject`: maps free names to a module and its export. */
-  readonly inject: Record<string, [string, string]> = {
-    ...Object.fromEntries(
-      Object.entries(provided).flatMap(([name]) =>
-        ['', 'globalThis.', 'self.'].map((owner) => [
-          `${owner}${name}`,
-          [`${PREFIX}${name}`, name] as [string, string],
-        ]),
-      ),
-    ),
-    ...Object.fromEntries(
-      Object.keys(refused).map((name) => [name, [`${PREFIX}${name}`, 'absent'] as [string, string]]),
-    ),
-    [['process', 'env', 'NODE_ENV'].join('.')]: [`${PREFIX}NODE_ENV`, 'NODE_ENV'],
-  };
+  readonly inject: Readonly<Record<string, [string, string]>>;
+
+  /** @param capabilities those that the plugin asks for. */
+  constructor(capabilities: readonly Capability[]) {
+    const isGiven = ([name]: readonly [string, unknown]): boolean => {
+      const needed = ofCapability[name];
+      return needed === undefined || capabilities.includes(needed);
+    };
+    this.#files = Object.fromEntries(Object.entries(provided).filter(isGiven));
+    const withOwners = Object.keys(this.#files).flatMap((name) =>
+      ['', 'globalThis.', 'self.'].map((owner): [string, [string, string]] => [
+        `${owner}${name}`,
+        [`${PREFIX}${name}`, name],
+      ]),
+    );
+    const absent = [...Object.keys(refused), ...Object.keys(ofCapability).filter((name) => !this.#files[name])].map(
+      (name): [string, [string, string]] => [name, [`${PREFIX}${name}`, 'absent']],
+    );
+    this.inject = {
+      ...Object.fromEntries([...withOwners, ...absent]),
+      [['process', 'env', 'NODE_ENV'].join('.')]: [`${PREFIX}NODE_ENV`, 'NODE_ENV'],
+    };
+  }
 
   resolve(source: string, importer: string): string | undefined {
     if (source === 'tr46' && /[\\/]whatwg-url[\\/]/.test(importer)) return join(folder, 'domain.js');
     if (!source.startsWith(PREFIX)) return undefined;
     const global = source.slice(PREFIX.length);
-    const file = provided[global];
+    const file = this.#files[global];
     if (file !== undefined) return join(folder, `${file}.js`);
     if (global === 'NODE_ENV') return `${STUB}env`;
     const index = this.#stubs.push({ global, variable: `aanaAbsent${this.#stubs.length}` }) - 1;
@@ -146,7 +184,7 @@ export class WebGlobals {
       const all = [...code.matchAll(new RegExp(`(typeof\\s+)?\\b${variable}\\b(?!\\s*=[^=])`, 'g'))];
       const isGuarded = all.some((match) => match[1] !== undefined);
       const [first] = all;
-      return isGuarded || !first ? [] : [{ global, instead: refused[global]!, offset: first.index }];
+      return isGuarded || !first ? [] : [{ global, instead: insteadOf(global), offset: first.index }];
     });
     return uses.sort((a, b) => a.offset - b.offset);
   }

@@ -1,5 +1,5 @@
 import type { OutputCalls } from '../../../../wit/generated/world/output.ts';
-import { fail } from '../../../base/core/errors.ts';
+import { bytesOfBase64 } from './scope/bytes-of-base64.ts';
 import type { CallsOf } from './scope/scope.ts';
 
 /** The streamed answer of a streaming endpoint, and an answer that is bytes. Every plugin has them. */
@@ -19,11 +19,7 @@ export const outputCalls: CallsOf<keyof OutputCalls> = {
     return undefined;
   },
   async 'output.send'({ answer }, base64) {
-    const bytes = Buffer.from(base64, 'base64');
-    // Node leaves out what is no base64.
-    if (4 * Math.ceil(bytes.length / 3) !== base64.length)
-      throw fail('InvalidArguments', 'the bytes of an answer are no base64 with padding');
-    await answer.sendBytes(bytes);
+    await answer.sendBytes(bytesOfBase64(base64, 'a piece of an answer'));
     return undefined;
   },
 };

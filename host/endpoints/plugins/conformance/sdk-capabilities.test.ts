@@ -20,19 +20,19 @@ const made = { input: z.strictObject({ n: z.int().check(z.describe('A number.'))
 let loads = 0;
 
 const all = defineEndpoint({
-  ...made, name: 'all', path: '/all', summary: 'All', uses: ['storage', 'http', 'remote'],
+  ...made, name: 'all', path: '/all', summary: 'All', uses: ['storage', 'remote'],
   initialize: () => ({ loads: ++loads, table: [1, 2, 3] }),
   async run({ n }, ctx) {
     const squares = await Promise.all([n, n + 1].map((each) => ctx.runRemote(square, each)));
     const before = await ctx.storage.get('n');
     await ctx.storage.set('n', { n, text: 'é€😀' });
     ctx.state.table.push(n);
-    const answer = await ctx.fetch('https://a.example/x', { headers: { 'X-N': String(n) }, body: 'ü' });
+    const answer = await fetch('https://a.example/x', { method: 'POST', headers: { 'X-N': String(n) }, body: 'ü' });
     ctx.progress(0.5, 'half');
     const image = await ctx.image.open({ url: 'https://a.example/a.png' });
     return {
       squares, before: before ?? null, after: await ctx.storage.get('n'), keys: [...ctx.storage.keys()], state: ctx.state,
-      answer: [answer.status, answer.header('x-n'), answer.text()], width: image.width,
+      answer: [answer.status, answer.headers.get('x-n'), await answer.text()], width: image.width,
       time: ctx.clock.now().getTime() > 1e12 && ctx.deadline > ctx.clock.now() && ctx.clock.monotonicMs() >= 0, aborted: ctx.signal.aborted,
     };
   },
@@ -50,7 +50,7 @@ const steps = defineEndpoint({
     return asked;
   },
 });
-const plain = defineEndpoint({ ...made, name: 'plain', path: '/plain', summary: 'Plain', run: (_, ctx) => [ctx.storage === undefined, ctx.fetch === undefined, ctx.runRemote === undefined] });
+const plain = defineEndpoint({ ...made, name: 'plain', path: '/plain', summary: 'Plain', run: (_, ctx) => [ctx.storage === undefined, ctx.runRemote === undefined] });
 export const endpoint = definePlugin([all, steps, plain], { helpers: [square] });
 `;
 
@@ -199,7 +199,7 @@ Sdk('all of them work in the sandbox, and every run starts from what initialize 
     answer: [201, '5', 'ü'],
   };
   assert.equal(await run(plugin, 'all', 5), { ...shared, ...second });
-  assert.equal(await run(plugin, 'plain', 0), [true, true, true]);
+  assert.equal(await run(plugin, 'plain', 0), [true, true]);
   assert.equal(
     plugin.endpoints.map(({ name }) => name),
     ['all', 'steps', 'plain'],
@@ -250,19 +250,19 @@ Sdk('descriptions of fields reach the schema that the API documentation shows', 
 });
 
 Sdk('a plugin that does not ask for what its endpoint uses does not load, with a sentence', async (context) => {
-  const error = await load(context, { capabilities: ['storage'] }).then(
+  const error = await load(context, { capabilities: ['storage', 'http'] }).then(
     () => new Error('it loaded'),
     (thrown: unknown) => thrown as Error,
   );
   assert.match(
     error.message,
-    /the endpoint all uses the capability http, which the plugin does not ask for: add it to the capabilities in plugin\.json/,
+    /the endpoint all uses the capability remote, which the plugin does not ask for: add it to the capabilities in plugin\.json/,
   );
 });
 
 Sdk('what is not asked for is not in the component', async (context) => {
   const text = source
-    .replace("uses: ['storage', 'http', 'remote'],", '')
+    .replace("uses: ['storage', 'remote'],", '')
     .replace(/async run\(\{ n \}, ctx\)[\s\S]*?\n  \},\n\}\);/, 'run: () => 1 });');
   await load(context, {}, text);
   const { imports } = await context.host.inspect(context.dir);

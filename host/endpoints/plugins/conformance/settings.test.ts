@@ -54,10 +54,10 @@ const endpoints = [
     ctx.progress(0.5, 'half of ' + key);
     const long = 'x'.repeat(16 * 1024 - 4) + key;
     if (name === 'host') throw new HostError(key, 'conflict', long, { data: { key, [key]: 1 } });
-    if (name === 'fetch') return (await ctx.fetch(url)).text();
+    if (name === 'fetch') return (await fetch(url)).text();
     if (name === 'deployment') return ctx.deployment(key).call('x', {});
     throw new RangeError('no answer to ' + key);
-  }, { uses: ['http'] }),
+  }),
 ];
 export const endpoint = definePlugin(endpoints, { helpers: [ofHelper] });
 `;

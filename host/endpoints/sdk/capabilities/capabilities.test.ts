@@ -191,17 +191,12 @@ Capabilities('repositories keep rows from one run to the next, and refuse as the
 const asking = definePlugin([
   defineEndpoint({
     ...{ ...anything, name: 'ask' },
-    uses: ['http'],
-    async run(_, ctx) {
-      const page = await ctx.fetch('https://a.example/b', { headers: { 'X-Key': '1' } });
-      const made = await ctx.fetch('https://a.example/c', { body: JSON.stringify({ name: 'ä' }) });
-      return {
-        ok: page.ok,
-        type: page.header('Content-Type'),
-        name: page.json<{ name: string }>().name,
-        made: made.status,
-        text: made.text(),
-      };
+    async run() {
+      const page = await fetch('https://a.example/b', { headers: { 'X-Key': '1' } });
+      const made = await fetch('https://a.example/c', { method: 'PUT', body: JSON.stringify({ name: 'ä' }) });
+      const type = page.headers.get('Content-Type');
+      const { name } = (await page.json()) as { name: string };
+      return { ok: page.ok, type, name, made: made.status, text: await made.text() };
     },
   }),
 ]);
@@ -215,8 +210,22 @@ Capabilities('fetch sends requests and reads answers', async () => {
   assert.equal(output, { ok: true, type: 'application/json', name: 'ü', made: 404, text: 'none' });
   assert.equal(requests, [
     { method: 'GET', url: 'https://a.example/b', headers: { 'x-key': '1' }, body: '' },
-    { method: 'POST', url: 'https://a.example/c', headers: {}, body: '{"name":"ä"}' },
+    {
+      method: 'PUT',
+      url: 'https://a.example/c',
+      headers: { 'content-type': 'text/plain;charset=UTF-8' },
+      body: '{"name":"ä"}',
+    },
   ]);
+  const [one, other] = await Promise.all(
+    ['one', 'other'].map((body) => runEndpoint(asking, 'ask', {}, { fetch: () => ({ body: { name: body } }) })),
+  );
+  assert.equal(
+    [one, other].map((run) => (run!.output as { name: string }).name),
+    ['one', 'other'],
+  );
+  const refused = await failure(runEndpoint(asking, 'ask', {}));
+  assert.equal([refused.name, refused.kind], ['CapabilityDenied', 'denied']);
 });
 
 const double = defineHelper({

@@ -1,4 +1,3 @@
-import { createFetch, type Fetch } from './fetch.ts';
 import type { HandleScope } from './handles.ts';
 import { createRemote, type RemoteMembers } from './helper.ts';
 import { HostError } from '../host-error.ts';
@@ -16,7 +15,6 @@ interface CapabilityMembers {
   storage: { readonly storage: Storage };
   repositories: { readonly repositories: Repositories };
   'repositories-write': { readonly repositories: RepositoriesWrite };
-  http: { readonly fetch: Fetch };
   remote: RemoteMembers;
 }
 
@@ -31,7 +29,6 @@ const members: { readonly [C in Capability]: (host: Host, scope: HandleScope) =>
   storage: ({ storage }) => storage && { storage: new Storage(storage) },
   repositories: ({ repositories }) => repositories && { repositories: createRepositories(repositories) },
   'repositories-write': ({ 'repositories-write': write }) => write && { repositories: createRepositoriesWrite(write) },
-  http: ({ http }) => http && { fetch: createFetch(http) },
   remote: ({ remote }, scope) => remote && createRemote(remote, scope),
 };
 

@@ -96,9 +96,13 @@ function schedule(): void {
 
 /**
  * Makes a call of the host and returns its promise. Calls that wait at the same time run side by side. `then` turns the
- * result into the value. Errors of the host become a `HostError`.
+ * result into the value. Errors of the host become a `HostError`, and what `failed` returns for it.
  */
-export function hostPromise<T, R = T>(call: () => T, then?: (value: T) => R): Promise<R> {
+export function hostPromise<T, R = T>(
+  call: () => T,
+  then?: (value: T) => R | Promise<R>,
+  failed: (error: unknown) => unknown = (error) => error,
+): Promise<R> {
   const { promise, resolve, reject } = GuestPromise.pending(new Error());
   const whole = (): unknown => {
     const result: MaybePromise<T> = call();
@@ -117,7 +121,7 @@ export function hostPromise<T, R = T>(call: () => T, then?: (value: T) => R): Pr
       settled();
     },
     reject(reason) {
-      reject(reason);
+      reject(failed(reason));
       settled();
     },
   };
@@ -161,6 +165,19 @@ export function waitFor<T>(promise: Promise<T>): T {
     throw new TypeError('ctx.wait cannot wait here: what stands for the host in a test must answer at once');
   unobserved.delete(mine);
   return GuestPromise.outcomeOf(mine) as T;
+}
+
+/** Gives up a call of the host whose promise is pending. The promise is rejected with the reason. */
+export function giveUp(promise: Promise<unknown>, reason: unknown): void {
+  const operation = operations.get(promise);
+  if (!operation) return;
+  queued = queued.filter((one) => one !== operation);
+  for (const [number, one] of started) {
+    if (one !== operation) continue;
+    started.delete(number);
+    concurrency!.cancel(number);
+  }
+  operation.reject(reason);
 }
 
 export function setTimer(call: () => void, ms: number, isRepeated: boolean): number {

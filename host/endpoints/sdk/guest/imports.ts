@@ -1,6 +1,5 @@
 import * as concurrency from 'aana:host/concurrency@0.1.0';
 import * as deployments from 'aana:host/deployments@0.1.0';
-import * as http from 'aana:host/http@0.1.0';
 import * as invocation from 'aana:host/invocation@0.1.0';
 import * as log from 'aana:host/log@0.1.0';
 import * as media from 'aana:host/media@0.1.0';
@@ -35,7 +34,6 @@ export const host: Host = {
   storage: asked(storage),
   repositories: asked(repositories),
   'repositories-write': asked(repositoriesWrite),
-  http: asked(http),
   remote: asked(remote),
   now: () => Date.now(),
   monotonicNow: () => performance.now(),

@@ -1,10 +1,10 @@
 /** `aana-host/plugin/testing`: runs endpoints in plain Node, with fakes for the host. */
+import { type AnswerRequest, type FakeRequest, withFetch } from './fake-fetch.ts';
 import { FakeRepositories, fakeRepositories, fakeRepositoriesWrite } from './fake-repositories.ts';
 import { type FakeStorage, fakeStorage } from './fake-storage.ts';
 import { type FakeFile, fakeUploads } from './fake-uploads.ts';
 import { HostError, toErrorRecord } from '../host-error.ts';
 import type { Chunks, Deployments } from '../../../../wit/generated/world/deployments.ts';
-import type { Http, Response } from '../../../../wit/generated/world/http.ts';
 import type { Audio, Image, Media, Source, Video } from '../../../../wit/generated/world/media.ts';
 import type { Remote, Task } from '../../../../wit/generated/world/remote.ts';
 import type { Host, LogLevel } from '../host.ts';
@@ -12,7 +12,6 @@ import { after, isPromise, type MaybePromise } from '../maybe-promise.ts';
 import { forgetLeft, requireNothingLeft } from '../guest/event-loop.ts';
 import type { Plugin } from '../plugin.ts';
 import { fromBase64 } from '../guest/base64.ts';
-import { decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 
 /**
  * The methods of a deployment. They get the arguments that a deployment gets, with the fake audio and images in place
@@ -42,22 +41,7 @@ export interface FakeImage {
   readonly pixels?: (width: number, height: number) => Uint8Array;
 }
 
-export interface FakeRequest {
-  readonly method: 'GET' | 'POST';
-  readonly url: string;
-  /** Names in lower case. */
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
-export interface FakeResponse {
-  /** Default: 200. */
-  readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Text, bytes, or a value that is sent as JSON. */
-  readonly body?: unknown;
-}
-
+export type { FakeRequest, FakeResponse } from './fake-fetch.ts';
 export type { FakeStorage } from './fake-storage.ts';
 export { FakeRepositories } from './fake-repositories.ts';
 export type { FakeFile } from './fake-uploads.ts';
@@ -76,8 +60,10 @@ export interface FakeHost {
   readonly storage?: FakeStorage | null;
   /** Stored media of the application. Default: none in each run. `null`: the plugin does not have the capabilities. */
   readonly repositories?: FakeRepositories | null;
-  /** Answers requests, or throws a `HostError`. Without it the plugin does not have the capability. */
-  readonly fetch?: (request: FakeRequest) => MaybePromise<FakeResponse>;
+  /**
+   * Answers the requests of `fetch`, or throws a `HostError`. Without it the plugin does not have the capability `http`.
+   */
+  readonly fetch?: AnswerRequest;
   /** Returns milliseconds since the epoch. Default: always the same moment. */
   readonly now?: () => number;
   /** Called with each streamed value. Throw to act as a client that has gone. */
@@ -136,7 +122,8 @@ export async function runEndpoint(
   atWork.add(run);
   for (const one of atWork) one.isAlone = atWork.size === 1;
   try {
-    const result = endpoint.run(run.host, JSON.stringify(input));
+    const ran = (): MaybePromise<string> => endpoint.run(run.host, JSON.stringify(input));
+    const result = withFetch(fakes.fetch, run.requests, ran);
     output = JSON.parse(isPromise(result) ? await result : result);
     if (run.isAlone) requireNothingLeft();
   } catch (thrown) {
@@ -184,7 +171,6 @@ class FakeRun {
       uploads: fakeUploads(fakes.files ?? {}),
       storage: fakes.storage === null ? undefined : fakeStorage(fakes.storage ?? new Map(), this.#always.now),
       ...fakeRepositoriesOf(fakes),
-      http: fakes.fetch && this.#http(fakes.fetch),
       remote: this.#remote,
     };
   }
@@ -304,23 +290,6 @@ class FakeRun {
     });
   }
 
-  #http(answer: NonNullable<FakeHost['fetch']>): Http {
-    return {
-      fetch: ({ method, url, headers, body }) =>
-        atBorder(() => {
-          const names = headers.map(([name, value]) => [name.toLowerCase(), value]);
-          const request: FakeRequest = {
-            method: method === 'get' ? 'GET' : 'POST',
-            url,
-            headers: Object.fromEntries(names),
-            body: decodeUtf8(body ?? new Uint8Array()),
-          };
-          this.requests.push(request);
-          return after(answer(request), (given) => responseOf(url, given)) as Response;
-        }),
-    };
-  }
-
   #openChunks(values: Iterable<unknown> | AsyncIterable<unknown>): Chunks {
     const iterator: Iterator<unknown, unknown> | AsyncIterator<unknown, unknown> =
       Symbol.asyncIterator in values ? values[Symbol.asyncIterator]() : values[Symbol.iterator]();
@@ -395,17 +364,6 @@ function fakeRepositoriesOf({
   return repositories === null
     ? {}
     : { repositories: fakeRepositories(repositories), 'repositories-write': fakeRepositoriesWrite(repositories) };
-}
-
-function responseOf(url: string, { status = 200, headers = {}, body }: FakeResponse): Response {
-  const lower = Object.entries(headers).map(([name, value]): [string, string] => [name.toLowerCase(), value]);
-  return { status, url, headers: lower, body: bodyBytes(body) };
-}
-
-function bodyBytes(body: unknown): Uint8Array {
-  if (body === undefined) return new Uint8Array();
-  if (body instanceof Uint8Array) return body;
-  return encodeUtf8(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
 /** Runs a call, whose errors become records, because errors cross the border as records. */

@@ -182,6 +182,7 @@ export class InvocationScope {
     const resource = this.#resources.get(handle);
     this.#resources.delete(handle);
     if (resource?.kind === 'stream') resource.stream.close();
+    if (resource?.kind === 'exchange') resource.exchange.body.close();
     if (resource?.kind === 'helper') resource.helper.cancel();
   }
 
@@ -290,7 +291,7 @@ export class InvocationScope {
     if (this.#resources.size >= limit)
       throw fail(
         'TooManyHandles',
-        `an invocation can hold ${limit} videos, audios, images, streams and helpers at a time`,
+        `an invocation can hold ${limit} videos, audios, images, streams, requests and helpers at a time`,
         { data: { limit } },
       );
     const handle = ++this.#lastHandle;

@@ -6,6 +6,7 @@ import type {
   AudioPort,
   DeploymentCallOptions,
   DeploymentPort,
+  HttpExchange,
   HttpPort,
   ImagePort,
   MediaScopePort,
@@ -24,7 +25,13 @@ export type Resource =
   | { readonly kind: 'audio'; readonly audio: AudioPort }
   | { readonly kind: 'image'; readonly image: ImagePort }
   | { readonly kind: 'stream'; readonly stream: ValueStream }
+  | { readonly kind: 'exchange'; readonly exchange: HttpExchange; readonly text: HttpText }
   | { readonly kind: 'helper'; readonly helper: RunningHelper };
+
+/** Reads the body of an answer as text. */
+export interface HttpText {
+  decode(piece: Uint8Array, options: { readonly stream: boolean }): string;
+}
 
 /** A helper that runs. */
 export interface RunningHelper {

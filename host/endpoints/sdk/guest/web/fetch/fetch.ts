@@ -1,0 +1,188 @@
+/** `fetch` (Fetch standard, 5.6), in components whose code names it. The host sends the request, and checks its host. */
+import { Exchange } from 'aana:host/http@0.1.0';
+import type { Exchange as HostExchange, RequestBody } from '../../../../../../wit/generated/world/http.ts';
+import { HostError } from '../../../host-error.ts';
+import { fromBase64, toBase64 } from '../../base64.ts';
+import { giveUp, hostPromise } from '../../event-loop.ts';
+import { mustRun } from '../../running.ts';
+import { joined } from './blob.ts';
+import { Body, type RemoteBody, RemoteBodyInit } from './body.ts';
+import { type AnySignal, Request, type RequestInit, type RequestInput } from './request.ts';
+import { Response } from './response.ts';
+import { ReadableStream } from './streams.ts';
+
+/** The most bytes that the host returns with one call. */
+const mostBytes = 8 * 1024 * 1024;
+/** Headers of the connection, which belong to the host. Browsers leave out what a caller sets, too. */
+const OF_CONNECTION =
+  /^(accept-encoding|connection|content-length|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|proxy-.*)$/;
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * Sends a request to a host that `plugin.json` names and the operator grants. Rejects with a `TypeError` whose cause is
+ * the `HostError`, or with the reason of the signal.
+ */
+export function fetch(input: RequestInput, init?: RequestInit): Promise<Response> {
+  mustRun('fetch');
+  try {
+    const request = new Request(input, init);
+    request.signal.throwIfAborted?.();
+    const content = Body.taken(request);
+    if (!content) return send(request, undefined);
+    if ('text' in content) return send(request, { tag: 'text', val: content.text });
+    const { bytes } = content;
+    if (bytes instanceof Uint8Array) return send(request, { tag: 'bytes', val: toBase64(bytes) });
+    return bytes.then((all) => send(request, { tag: 'bytes', val: toBase64(all) }));
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+function send(request: Request, body: RequestBody | undefined): Promise<Response> {
+  const { url, method, redirect, signal } = request;
+  const headers = [...request.headers].filter(([name]) => !OF_CONNECTION.test(name));
+  const head = { method, url, headers, followRedirects: redirect === 'follow' };
+  closeUnread();
+  const promise: Promise<Response> = hostPromise(
+    () => Exchange.send(head, body) as unknown as HostExchange,
+    (exchange) => {
+      forget();
+      const { status, statusText, headers: fields, url: last, redirected: isRedirected } = exchange.head();
+      const remote = new ExchangeBody(exchange, signal);
+      if (redirect === 'error' && REDIRECTS.has(status)) {
+        remote.close();
+        throw new TypeError(`fetch failed: ${url} redirects, and the request has redirect: 'error'`);
+      }
+      return Response.received(
+        { status, statusText, headers: fields },
+        { url: last, isRedirected, body: new RemoteBodyInit(remote) },
+      );
+    },
+    (error) => {
+      forget();
+      return failed(error);
+    },
+  );
+  const forget = onAbort(signal, () => giveUp(promise, signal.reason));
+  return promise;
+}
+
+/** Bodies that may not have been read to their end. The host closes the connection of one that nobody has any more. */
+let unread: { readonly body: WeakRef<ExchangeBody>; readonly exchange: HostExchange }[] = [];
+
+function closeUnread(): void {
+  unread = unread.filter(({ body, exchange }) => {
+    const kept = body.deref();
+    if (!kept) exchange[Symbol.dispose]();
+    return kept?.isOpen;
+  });
+}
+
+/** The body of an answer, which the host holds. */
+class ExchangeBody implements RemoteBody {
+  readonly #exchange: HostExchange;
+  #isOpen = true;
+  #reason: { readonly reason: unknown } | undefined;
+  #reading: Promise<unknown> | undefined;
+  #controller: { error(reason: unknown): void } | undefined;
+
+  constructor(exchange: HostExchange, signal: AnySignal) {
+    this.#exchange = exchange;
+    unread.push({ body: new WeakRef(this), exchange });
+    const self = new WeakRef(this); // a signal that lives longer does not keep the body
+    onAbort(signal, () => {
+      const kept = self.deref();
+      if (kept) kept.#abort(signal.reason);
+    });
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  text<T>(then: (text: string) => T): Promise<T> {
+    // A text that may have been cut has at least a third as many code units as the host returns bytes.
+    const isCut = (piece: string): boolean => piece.length >= mostBytes / 3 - 2;
+    return this.#whole(
+      () => this.#exchange.readText(mostBytes),
+      isCut,
+      (pieces) => then(pieces.join('')),
+    );
+  }
+
+  bytes<T>(then: (bytes: Uint8Array) => T): Promise<T> {
+    const isCut = ({ length }: string): boolean => length >= (mostBytes / 3) * 4;
+    return this.#whole(
+      () => this.#exchange.read(mostBytes),
+      isCut,
+      (pieces) => then(pieces.length === 1 ? fromBase64(pieces[0]!) : joined(pieces.map(fromBase64))),
+    );
+  }
+
+  stream(): ReadableStream<Uint8Array> {
+    return new ReadableStream(
+      {
+        type: 'bytes',
+        start: (controller) => void (this.#controller = controller),
+        pull: async (controller) => {
+          const base64 = await this.#read(
+            () => this.#exchange.read(1),
+            (piece) => piece,
+          );
+          if (base64 !== '') return controller.enqueue(fromBase64(base64));
+          this.close();
+          controller.close();
+          controller.byobRequest?.respond(0);
+        },
+        cancel: () => this.close(),
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  close(): void {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    this.#exchange[Symbol.dispose]();
+  }
+
+  /** Reads all, with one call if the body is not larger than what the host returns at once. */
+  #whole<T>(read: () => string, isCut: (piece: string) => boolean, then: (pieces: string[]) => T): Promise<T> {
+    const pieces: string[] = [];
+    const take = (piece: string): T | Promise<T> => {
+      if (piece !== '' || pieces.length === 0) pieces.push(piece);
+      if (isCut(piece)) return this.#read(read, take) as Promise<T>;
+      this.close();
+      return then(pieces);
+    };
+    return this.#read(read, take) as Promise<T>;
+  }
+
+  #read<T>(read: () => string, then: (piece: string) => T): Promise<T> {
+    if (this.#reason) return Promise.reject(this.#reason.reason);
+    const reading = hostPromise(read, then, (error) => {
+      this.close();
+      return failed(error);
+    });
+    this.#reading = reading;
+    return reading;
+  }
+
+  #abort(reason: unknown): void {
+    if (!this.#isOpen) return;
+    this.#reason = { reason };
+    if (this.#reading) giveUp(this.#reading, reason);
+    this.#controller?.error(reason);
+    this.close();
+  }
+}
+
+/** Returns a function that forgets the call. */
+function onAbort(signal: AnySignal, call: () => void): () => void {
+  signal.addEventListener?.('abort', call, { once: true });
+  return () => signal.removeEventListener?.('abort', call);
+}
+
+/** Returns what the web throws for a request that fails. The host says why. */
+const failed = (error: unknown): unknown =>
+  error instanceof HostError ? new TypeError(`fetch failed: ${error.message}`, { cause: error }) : error;

@@ -1,0 +1,73 @@
+/** `Request` (Fetch standard, 5.4), in components whose code names it or `fetch`. */
+import { AbortSignal } from '../abort.ts';
+import { Body, type BodyInit } from './body.ts';
+import { Headers, type HeadersInit } from './headers.ts';
+
+export type RequestInput = string | { toString(): string } | Request;
+
+export interface RequestInit {
+  readonly method?: string;
+  readonly headers?: HeadersInit;
+  readonly body?: BodyInit | null;
+  readonly redirect?: 'follow' | 'error' | 'manual';
+  readonly signal?: AnySignal | null;
+  readonly integrity?: string;
+}
+
+/** A signal of the web, or `ctx.signal`, which fires no events. */
+export type AnySignal = Pick<AbortSignal, 'aborted'> & Partial<AbortSignal>;
+
+/** Methods that are written in upper case whatever the caller writes. */
+const USUAL = /^(delete|get|head|options|post|put)$/i;
+const FORBIDDEN = /^(connect|trace|track)$/i;
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+
+export class Request extends Body {
+  readonly method: string;
+  /** Absolute, `http` or `https`. */
+  readonly url: string;
+  readonly headers: Headers;
+  readonly redirect: 'follow' | 'error' | 'manual';
+  readonly signal: AnySignal;
+
+  constructor(input: RequestInput, init: RequestInit = {}) {
+    super();
+    const from = input instanceof Request ? input : undefined;
+    const { method = from?.method ?? 'GET', redirect = from?.redirect ?? 'follow', integrity = '' } = init;
+    this.url = from?.url ?? absolute(String(input));
+    this.method = methodOf(String(method));
+    this.headers = new Headers(init.headers ?? from?.headers);
+    if (redirect !== 'follow' && redirect !== 'error' && redirect !== 'manual')
+      throw new TypeError(`redirect is follow, error or manual, not ${String(redirect)}`);
+    this.redirect = redirect;
+    if (integrity !== '') throw new TypeError('a plugin has no check of integrity: compare a digest of the bytes');
+    this.signal = (init.signal === undefined ? from?.signal : init.signal) ?? new AbortSignal();
+    const hasBody = init.body !== undefined && init.body !== null;
+    if ((this.method === 'GET' || this.method === 'HEAD') && (hasBody || (init.body === undefined && from?.hasBody)))
+      throw new TypeError(`a request with the method ${this.method} has no body`);
+    if (init.body === undefined && from) this.moveBody(from);
+    else this.setBody(init.body);
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'Request';
+  }
+
+  clone(): Request {
+    const { url, method, headers, redirect, signal } = this;
+    const copy = new Request(url, { method, headers, redirect, signal });
+    copy.setBody(this.copiedBody());
+    return copy;
+  }
+}
+
+function methodOf(method: string): string {
+  if (!TOKEN.test(method) || FORBIDDEN.test(method))
+    throw new TypeError(`the method ${JSON.stringify(method)} cannot be used`);
+  return USUAL.test(method) ? method.toUpperCase() : method;
+}
+
+function absolute(url: string): string {
+  if (/^https?:\/\/[^/]/i.test(url.trim())) return url.trim();
+  throw new TypeError(`cannot request ${JSON.stringify(url)}: it is no absolute URL of http or https`);
+}

@@ -1,0 +1,100 @@
+import type { IncomingMessage } from 'node:http';
+import { AanaError, fail } from '../../base/core/errors.ts';
+import { downloadError, reasonOf, withoutCredentials } from './errors.ts';
+
+export interface AnswerBodyOptions {
+  /** The largest body, in bytes. */
+  readonly maxBytes: number;
+  /** Its reason is the error of a read when it is aborted. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * The body of an answer, which the server sends no faster than it is read. Reads throw `ResponseTooLarge`,
+ * `DownloadException` that names the URL, or the signal's reason.
+ */
+export class AnswerBody {
+  readonly #url: URL;
+  readonly #message: IncomingMessage;
+  readonly #options: AnswerBodyOptions;
+  readonly #chunks: AsyncIterator<Buffer>;
+  /** Bytes that have arrived and were not read. */
+  #waiting: Buffer[] = [];
+  #waitingBytes = 0;
+  #bytes = 0;
+  #isOver = false;
+  #isReading = false;
+
+  constructor(url: URL, message: IncomingMessage, options: AnswerBodyOptions) {
+    this.#url = url;
+    this.#message = message;
+    this.#options = options;
+    this.#chunks = message[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  }
+
+  /**
+   * Resolves with the next bytes: when there are `least` of them, or with those before the end. At most `most`. Empty
+   * at the end. Only one read can be at work.
+   *
+   * @param onArrived called with the number of bytes that the host holds in addition. It may throw.
+   */
+  async read(least: number, most: number, onArrived: (bytes: number) => void = () => {}): Promise<Uint8Array> {
+    if (this.#isReading) throw fail('InvalidArguments', 'an answer has one reader at a time');
+    this.#isReading = true;
+    try {
+      while (!this.#isOver && this.#waitingBytes < least) await this.#receive(onArrived);
+      return this.#take(Math.min(this.#waitingBytes, most));
+    } catch (error) {
+      this.close();
+      this.#options.signal.throwIfAborted();
+      throw error instanceof AanaError ? error : downloadError(this.#url, reasonOf(error), error);
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  /** Resolves with all bytes that were not read. */
+  rest(): Promise<Uint8Array> {
+    return this.read(Infinity, Infinity);
+  }
+
+  /** Closes the connection. Bytes that were not read are lost. */
+  close(): void {
+    this.#isOver = true;
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    this.#message.destroy();
+  }
+
+  async #receive(onArrived: (bytes: number) => void): Promise<void> {
+    const { done, value: chunk } = await this.#chunks.next();
+    if (done === true) {
+      this.#isOver = true;
+      return;
+    }
+    const { maxBytes } = this.#options;
+    this.#bytes += chunk.length;
+    if (this.#bytes > maxBytes)
+      throw fail('ResponseTooLarge', `the answer of ${withoutCredentials(this.#url)} has more than ${maxBytes} bytes`, {
+        data: { max_bytes: maxBytes },
+      });
+    onArrived(chunk.length);
+    this.#waiting.push(chunk);
+    this.#waitingBytes += chunk.length;
+  }
+
+  #take(count: number): Uint8Array {
+    const bytes = new Uint8Array(count);
+    let at = 0;
+    while (at < count) {
+      const [first] = this.#waiting as [Buffer];
+      const part = first.subarray(0, count - at);
+      bytes.set(part, at);
+      at += part.length;
+      if (part.length === first.length) this.#waiting.shift();
+      else this.#waiting[0] = first.subarray(part.length);
+    }
+    this.#waitingBytes -= count;
+    return bytes;
+  }
+}
