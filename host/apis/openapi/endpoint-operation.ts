@@ -1,13 +1,8 @@
+import { pathParametersOf } from '../../base/core/net/route-paths.ts';
 import type { oas31 } from 'openapi3-ts';
 import * as z from 'zod';
 import type { DeferOption } from '../../base/core/endpoint-description.ts';
-import {
-  fileKeys,
-  findFileReferences,
-  methodOf,
-  pathParametersOf,
-  type ServedEndpoint,
-} from '../../endpoints/registry/index.ts';
+import { fileKeys, findFileReferences, methodOf, type ServedEndpoint } from '../../endpoints/registry/index.ts';
 import { type EndpointAnswers, endpointAnswers } from './endpoint-answers.ts';
 import { type CodeSample, codeSamples } from './code-samples.ts';
 import { ENDPOINT_FAILURES, failures } from './failures.ts';

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { ServedEndpoint } from '../../endpoints/registry/index.ts';
+import { methodOf, type ServedEndpoint } from '../../endpoints/registry/index.ts';
 import { socketPath } from '../../apis/http/index.ts';
 import { exampleFiles, schemaExample } from '../../apis/openapi/index.ts';
 
@@ -12,8 +12,8 @@ export interface CurlTarget {
 }
 
 /**
- * Returns a command line that tries an endpoint, preferably one that takes a file, which is then `sample`. Undefined
- * without endpoints.
+ * Returns a command line that tries an endpoint with POST, preferably one that takes a file, which is then `sample`.
+ * Undefined without such an endpoint.
  */
 export function curlLine(
   endpoints: readonly ServedEndpoint[],
@@ -21,8 +21,8 @@ export function curlLine(
   sample: string | undefined,
 ): string | undefined {
   const takesFile = (endpoint: ServedEndpoint): boolean => exampleFiles(endpoint.inputSchema).length > 0;
-  const endpoint =
-    endpoints.find(({ name }) => name === 'transcribe_video') ?? endpoints.find(takesFile) ?? endpoints[0];
+  const posts = endpoints.filter((endpoint) => methodOf(endpoint) === 'POST' && !endpoint.path.includes('{'));
+  const endpoint = posts.find(({ name }) => name === 'transcribe_video') ?? posts.find(takesFile) ?? posts[0];
   if (!endpoint) return undefined;
   const socket = socketPath(url);
   return [

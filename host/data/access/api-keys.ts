@@ -24,15 +24,15 @@ const scopes = z
       .max(512)
       .refine(
         isScope,
-        'Input should be endpoints, tasks, webhooks, admin, a path such as /video/transcribe, /video/*, or model: ' +
-          'and a deployment',
+        'Input should be endpoints, tasks, webhooks, admin, a path such as /video/transcribe, /items/{id}, ' +
+          '/video/*, or model: and a deployment',
       ),
   )
   .min(1)
   .max(100)
   .nullable()
   .describe(
-    '`endpoints`, `tasks`, `webhooks`, `admin`, `/a/path`, `/a/*`, or `model:` and a deployment; null for ' +
+    '`endpoints`, `tasks`, `webhooks`, `admin`, `/a/path`, `/a/{id}`, `/a/*`, or `model:` and a deployment; null for ' +
       'everything that the user may do.',
   );
 const expiry = z.iso

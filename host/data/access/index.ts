@@ -16,6 +16,6 @@ export { API_KEY_PREFIX } from './key-text.ts';
 export { RateLimitHandler } from './rate-limit-handler.ts';
 export { MonthlyTokens } from './monthly-tokens.ts';
 export { clientNetwork } from './client-network.ts';
-export { RateLimits, type RateSharer } from './rate-limits.ts';
+export { type NamedVerdict, RateLimits, type RateSharer } from './rate-limits.ts';
 export { type LimitedCaller, UserLimits } from './user-limits.ts';
 export { allowedDeployments, allowsPath, allowsResult, scopeOfPath } from './scopes.ts';

@@ -171,4 +171,30 @@ Rates('of a handler count all callers in any interval, without deferred requests
     assert.throws(() => new RateLimitHandler(capacity, interval), /RateLimitHandler: /);
 });
 
+Rates('of a path with parameters hold for each of its paths together, and a limit of one path alone for it', () => {
+  const limit = (capacity: number) => ({ capacity, interval_seconds: 3600 });
+  const endpoints = {
+    '/Items/{id}': limit(3),
+    '/items/{id}/name': limit(2),
+    '/items/{id}/*': limit(1),
+    '/items/one': limit(1),
+  };
+  const limits = new RateLimits({ default: null, endpoints, users: {}, keys: {} }, new RateLimiter({ now }));
+  const take = (path: string, template?: string): unknown =>
+    limits
+      .take({ userId: 'u', keyId: null, address: '1.2.3.4' }, path, template)
+      .map((one) => [one.policy, one.isAllowed, one.remaining]);
+  const template = '/items/{item}';
+  assert.equal(take('/items/7', template), [['/Items/{id}', true, 2]]);
+  assert.equal(take('/items/8', template), [['/Items/{id}', true, 1]]);
+  assert.equal(take('/items/{id}', '/items/{id}'), [['/Items/{id}', true, 0]]);
+  assert.equal(take('/items/9', template), [['/Items/{id}', false, 0]]);
+  assert.equal(take('/items/7/name', '/items/{id}/name'), [['/items/{id}/name', true, 1]]);
+  assert.equal(take('/items/7/tags', '/items/{id}/tags'), [['/items/{id}/*', true, 0]]);
+  assert.equal(take('/items/one', template), [['/items/one', true, 0]]);
+  assert.equal(take('/items/%6Fne', template), [['/items/one', false, 0]], 'another spelling of the same path');
+  assert.equal(take('/items/7'), [], 'no endpoint');
+  assert.equal(take('/items/%ff'), []);
+});
+
 Rates.run();

@@ -1,12 +1,12 @@
+import { inOneSpelling, matchesPattern } from '../../base/core/net/route-paths.ts';
 import { clientNetwork } from './client-network.ts';
 import { type RateCheck, type RateLimit, RateLimiter, type RateVerdict } from './rate-limiter.ts';
-import { matchesPath } from './scopes.ts';
 
 /** The settings `rate_limits`. */
 export interface RateLimitsConfig {
   /** The limit of each caller over all requests; null is no limit. */
   readonly default: RateLimit | null;
-  /** The limit of each caller for an endpoint, by the path of the endpoint or a pattern such as `/video/*`. */
+  /** The limit of each caller for an endpoint, by its path, a single path of a template, or a pattern such as `/video/*`. */
   readonly endpoints: Readonly<Record<string, RateLimit>>;
   /** Limits of single users by id; each replaces `default`, and null is no limit. */
   readonly users: Readonly<Record<string, RateLimit | null>>;
@@ -38,7 +38,7 @@ type NamedLimit = readonly [policy: string, limit: RateLimit | null | undefined]
 export class RateLimits {
   #config!: RateLimitsConfig;
   readonly #limiter: RateLimiter;
-  /** Whole paths first, then the longest patterns. */
+  /** Whole paths first, then templates, then patterns, the longest first. */
   #endpoints!: readonly { readonly pattern: string; readonly path: string; readonly limit: RateLimit }[];
 
   constructor(config: RateLimitsConfig, limiter: RateLimiter = new RateLimiter()) {
@@ -51,7 +51,7 @@ export class RateLimits {
     this.#config = config;
     this.#endpoints = Object.entries(config.endpoints)
       .map(([pattern, limit]) => ({ pattern, limit, path: plain(pattern) }))
-      .sort((a, b) => Number(a.path.endsWith('/*')) - Number(b.path.endsWith('/*')) || b.path.length - a.path.length);
+      .sort((a, b) => width(a.path) - width(b.path) || b.path.length - a.path.length);
   }
 
   /** Whether any limit is configured. */
@@ -73,23 +73,24 @@ export class RateLimits {
 
   /**
    * Counts a request, and returns a verdict for each of its limits. If one verdict has `isAllowed: false`, the request
-   * counts for no limit.
+   * counts for no limit. `template` is the path of the endpoint there, such as `/items/{id}`.
    */
-  take(sharer: RateSharer, path: string): NamedVerdict[] {
+  take(sharer: RateSharer, path: string, template?: string): NamedVerdict[] {
     const { userId, keyId } = sharer;
     const { default: common, users, keys } = this.#config;
     const own = userId !== null && Object.hasOwn(users, userId) ? users[userId] : common;
     const ofKey = keyId !== null && Object.hasOwn(keys, keyId) ? keys[keyId] : undefined;
-    return this.#take(sharer, [['default', own], ['key', ofKey], ...this.#limitsOf(path)]);
+    return this.#take(sharer, [['default', own], ['key', ofKey], ...this.#limitsOf(path, template)]);
   }
 
   /** Counts a run of an endpoint that a request to another path names. That request has counted for `default`. */
   takeRun(sharer: RateSharer, path: string): NamedVerdict[] {
-    return this.#take(sharer, this.#limitsOf(path));
+    return this.#take(sharer, this.#limitsOf(path, path));
   }
 
-  #limitsOf(path: string): NamedLimit[] {
-    const endpoint = this.#endpoints.find((one) => matchesPath(one.path, plain(path)));
+  #limitsOf(path: string, template: string | undefined): NamedLimit[] {
+    const [own, wide] = [plain(path), template === undefined ? undefined : plain(template)];
+    const endpoint = this.#endpoints.find((one) => matchesPattern(one.path, own, wide));
     return endpoint ? [[endpoint.pattern, endpoint.limit]] : [];
   }
 
@@ -106,12 +107,18 @@ export class RateLimits {
   }
 }
 
+/** Returns 0 for a pattern of one path, 1 for one with parameters, and 2 for one of all paths below a path. */
+function width(pattern: string): 0 | 1 | 2 {
+  if (pattern.endsWith('/*')) return 2;
+  return pattern.includes('{') ? 1 : 0;
+}
+
 /**
- * Returns a path in lower case and without slashes at its end. Routers ignore both, so another spelling of a path must
- * not have a separate limit.
+ * Returns a path in lower case, without slashes at its end and encoded in one way. Routers ignore the first two, so
+ * another spelling of a path must not have a separate limit.
  */
 function plain(path: string): string {
   let end = path.length;
   while (end > 1 && path[end - 1] === '/') end -= 1;
-  return path.slice(0, end).toLowerCase();
+  return inOneSpelling(path.slice(0, end)).toLowerCase();
 }

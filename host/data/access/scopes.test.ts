@@ -14,6 +14,8 @@ Scopes('are parts of the host and paths', () => {
     '/video/transcribe',
     '/video/*',
     '/a.b/c_d~e-f',
+    '/items/{id}',
+    '/items/{id}/name/*',
     'model:llm',
   ])
     assert.ok(isScope(good), good);
@@ -30,6 +32,9 @@ Scopes('are parts of the host and paths', () => {
     '/a/*/b',
     '*',
     '/a?b',
+    '/{id}',
+    '/items/x{id}',
+    '/items/{}',
     'model:',
     'model:a b',
     'Model:a',
@@ -67,6 +72,33 @@ Scopes('allow the named paths and no others', () => {
     for (const path of allowed) assert.ok(allowsPath(scopes, path), `${scopes} ${path}`);
     for (const path of refused) assert.not.ok(allowsPath(scopes, path), `${scopes} ${path}`);
   }
+});
+
+Scopes('name paths with parameters as the endpoint does, and a single one of them', () => {
+  const at = (path: string, template?: string): { path: string; template?: string } => ({
+    path,
+    ...(template !== undefined && { template }),
+  });
+  const cases: [scope: string, place: { path: string; template?: string }, isAllowed: boolean][] = [
+    ['/items/{id}', at('/items/7', '/items/{id}'), true],
+    ['/items/{id}', at('/items/a%2Fb', '/items/{item}'), true],
+    ['/items/{id}', at('/items/{id}', '/items/{id}'), true],
+    ['/items/{id}', at('/items/7', '/items/7'), false],
+    ['/items/{id}', at('/items/7'), false],
+    ['/items/{id}', at('/items/7/name', '/items/{id}/name'), false],
+    ['/items/{id}', at('/items/7', '/{x}/{id}'), false],
+    ['/items/{id}/*', at('/items/7/name', '/items/{id}/name'), true],
+    ['/items/{id}/*', at('/items/7', '/items/{id}'), false],
+    ['/items/{id}/*', at('/items/7/name', '/items/7/name'), false],
+    ['/items/*', at('/items/7', '/items/{id}'), true],
+    ['/items/7', at('/items/7', '/items/{id}'), true],
+    ['/items/7', at('/items/8', '/items/{id}'), false],
+    ['/items/7', at('/items/{id}', '/items/{id}'), false],
+    ['/items/7/*', at('/items/7/name', '/items/{id}/name'), true],
+    ['/items/7/*', at('/items/8/name', '/items/{id}/name'), false],
+  ];
+  for (const [scope, { path, template }, isAllowed] of cases)
+    assert.is(allowsPath([scope], path, template), isAllowed, `${scope} ${path} ${template}`);
 });
 
 Scopes('of models allow these models, and a scope of the path allows all', () => {

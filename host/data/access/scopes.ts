@@ -1,12 +1,11 @@
+import { matchesPattern, PATH_PATTERN } from '../../base/core/net/route-paths.ts';
+
 /**
  * Parts of the host to which a key can be limited. `endpoints` is every endpoint and route of the application. `admin`
  * has an effect only for keys of admins.
  */
 export const SCOPES = ['endpoints', 'tasks', 'webhooks', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
-
-/** A path of an endpoint or a route, or all paths below it. */
-const PATH = /^(\/[A-Za-z0-9._~-]+)+(\/\*)?$/;
 
 const MODEL = 'model:';
 /** Routes that run a model which the request names. */
@@ -15,11 +14,13 @@ const MODEL_PATH = /^\/(v1\/|chat\/completions$|asr\/live$)/i;
 const TOOLS_PATH = '/mcp';
 
 /**
- * Returns whether a text is a valid scope: one of {@link SCOPES}, a path such as `/video/transcribe`, `/video/*`, or
- * `model:` with the name of a deployment.
+ * Returns whether a text is a valid scope: one of {@link SCOPES}, a path such as `/video/transcribe`, `/items/{id}` or
+ * `/video/*`, or `model:` with the name of a deployment.
  */
 export function isScope(text: string): boolean {
-  return (SCOPES as readonly string[]).includes(text) || PATH.test(text) || /^model:[^\s\p{C}]{1,255}$/u.test(text);
+  return (
+    (SCOPES as readonly string[]).includes(text) || PATH_PATTERN.test(text) || /^model:[^\s\p{C}]{1,255}$/u.test(text)
+  );
 }
 
 /** Returns the scope of a path. Routers ignore case, and so does this function. */
@@ -33,10 +34,13 @@ export function scopeOfPath(path: string): Scope {
   return 'endpoints';
 }
 
-/** Returns whether the scopes (null: all) allow a request to this path, at least for some models or endpoints. */
-export function allowsPath(scopes: readonly string[] | null, path: string): boolean {
+/**
+ * Returns whether the scopes (null: all) allow a request to this path, at least for some models or endpoints.
+ * `template` is the path of the endpoint there, such as `/items/{id}`.
+ */
+export function allowsPath(scopes: readonly string[] | null, path: string, template?: string): boolean {
   if (path === TOOLS_PATH && scopes?.some((scope) => scope.startsWith('/')) === true) return true;
-  return allowedDeployments(scopes, path)?.size !== 0;
+  return allowsWholePath(scopes, path, template) || allowedDeployments(scopes, path)?.size !== 0;
 }
 
 /**
@@ -49,24 +53,19 @@ export function allowedDeployments(scopes: readonly string[] | null, path: strin
   return new Set(models.map((scope) => scope.slice(MODEL.length)));
 }
 
-function allowsWholePath(scopes: readonly string[] | null, path: string): boolean {
+function allowsWholePath(scopes: readonly string[] | null, path: string, template?: string): boolean {
   const scope = scopeOfPath(path);
   return (
     scopes === null ||
     scopes.includes(scope) ||
-    (scope === 'endpoints' && scopes.some((one) => one.startsWith('/') && matchesPath(one, path)))
+    (scope === 'endpoints' && scopes.some((one) => one.startsWith('/') && matchesPattern(one, path, template)))
   );
 }
 
 /**
- * Returns whether a key with these scopes (null: all) may read the result of a task of the endpoint at `path`. The key
- * must be allowed to run the endpoint, or to read tasks.
+ * Returns whether a key with these scopes (null: all) may read the result of a task of the endpoint with the path
+ * `path`. The key must be allowed to run the endpoint, or to read tasks.
  */
 export function allowsResult(scopes: readonly string[] | null, path: string): boolean {
-  return allowsPath(scopes, path) || scopes?.includes('tasks') === true;
-}
-
-/** Returns whether a path equals `pattern`, or is below it if `pattern` ends with `/*`. */
-export function matchesPath(pattern: string, path: string): boolean {
-  return pattern.endsWith('/*') ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
+  return allowsPath(scopes, path, path) || scopes?.includes('tasks') === true;
 }

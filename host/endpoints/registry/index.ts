@@ -14,4 +14,3 @@ export { checkInput, invoke } from './invoke.ts';
 export { inputOfQuery, methodOf, withPathParameters } from './parameters.ts';
 export { type ChosenEndpoint, pluginEndpoints } from './plugin-endpoint.ts';
 export { EndpointRegistry, isOwnPath } from './registry.ts';
-export { pathParametersOf } from './route-paths.ts';

@@ -1,9 +1,9 @@
 import { fail } from '../../base/core/errors.ts';
 import { valueAt } from '../../base/core/json/json-pointer.ts';
+import { matchPath, pathParametersOf } from '../../base/core/net/route-paths.ts';
 import { ENDPOINT_METHOD } from '../../base/schemas/index.ts';
 import { type ServedEndpoint, validationError } from './endpoint.ts';
 import { fileKeys } from './file-references.ts';
-import { matchPath, pathParametersOf } from './route-paths.ts';
 import { isObject, listOf, type Schema } from './visit-values.ts';
 
 type Routed = Pick<ServedEndpoint, 'name' | 'path' | 'inputSchema'>;

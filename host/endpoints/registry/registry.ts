@@ -1,7 +1,7 @@
 import { fail } from '../../base/core/errors.ts';
+import { beginsLike, overlap, PATH, PathTree } from '../../base/core/net/route-paths.ts';
 import type { ServedEndpoint } from './endpoint.ts';
 import { checkParameters, methodOf } from './parameters.ts';
-import { beginsLike, matchPath, overlap, PATH } from './route-paths.ts';
 import { type ChosenEndpoint, chosenFrom, type EndpointSource, pluginEndpoints } from './plugin-endpoint.ts';
 
 const NAME = /^[A-Za-z0-9_-]{1,64}$/;
@@ -49,8 +49,8 @@ export class EndpointRegistry {
   readonly #removed = new Set<string>();
   readonly #ownerOf: (path: string, method: string) => string | undefined;
   readonly #listeners = new Set<() => void>();
-  /** The endpoints whose paths have parameters. */
-  #templates: readonly ServedEndpoint[] = [];
+  /** Made by the first look-up after a change. */
+  #byPath: PathTree<ServedEndpoint> | undefined;
   #version = 0;
 
   /** `ownerOf` returns the owner of a path and method that no endpoint has, such as `router pages`. */
@@ -152,9 +152,11 @@ export class EndpointRegistry {
 
   /** Returns the endpoint of a path, or of a path that matches its template. */
   find(path: string): ServedEndpoint | undefined {
-    for (const endpoint of this.#byName.values()) if (endpoint.path === path) return endpoint;
-    for (const endpoint of this.#templates) if (matchPath(endpoint.path, path)) return endpoint;
-    return undefined;
+    if (!this.#byPath) {
+      this.#byPath = new PathTree();
+      for (const endpoint of this.#byName.values()) this.#byPath.set(endpoint.path, endpoint);
+    }
+    return this.#byPath.find(path);
   }
 
   get(name: string): ServedEndpoint | undefined {
@@ -185,7 +187,7 @@ export class EndpointRegistry {
   }
 
   #changed(): void {
-    this.#templates = this.list().filter(({ path }) => path.includes('{'));
+    this.#byPath = undefined;
     this.#version += 1;
     for (const listener of this.#listeners) listener();
   }

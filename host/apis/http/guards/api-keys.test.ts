@@ -52,6 +52,8 @@ Guarded.before(async () => {
     carl: { user_id: 'carl' },
     lapsed: { user_id: 'lapsed', is_subscription_active: false },
     echo: { user_id: 'ann', scopes: ['/echo'] },
+    item: { user_id: 'ann', scopes: ['/items/{item}'] },
+    seven: { user_id: 'ann', scopes: ['/items/7'] },
     tasks: { user_id: 'ann', scopes: ['tasks'] },
     limitedAdmin: { user_id: 'root', is_admin: true, scopes: ['endpoints'] },
   };
@@ -287,6 +289,28 @@ Guarded('reach paths for admins only with keys of admins', async () => {
   assert.is((await ask('POST', '/secret', admin, {})).body, 'secret');
   assertRefused(await ask('GET', '/api/status', keys['limitedAdmin']), 403, 'InsufficientScope');
   assert.is((await ask('POST', '/secret', keys['limitedAdmin'], {})).status, 200);
+});
+
+Guarded('reach the paths with parameters that a scope of their key names', async () => {
+  for (const [name, path] of [
+    ['item', '/items/{id}'],
+    ['name', '/items/{id}/name'],
+  ] as const)
+    app.registerEndpoint({
+      ...{ name, path, output: z.any() },
+      input: z.strictObject({ id: z.string() }).meta({ 'x-aana-method': 'get' }),
+      run: async ({ id }) => id,
+    });
+  const statuses = async (key: string): Promise<number[]> =>
+    Promise.all(
+      ['/items/7', '/items/a%2Fb', '/items/%37', '/items/7/name', '/items/7/', '/echo'].map(
+        async (path) => (await ask('GET', path, keys[key])).status,
+      ),
+    );
+  assert.equal(await statuses('item'), [200, 200, 200, 403, 403, 403]);
+  assert.equal(await statuses('seven'), [200, 403, 403, 403, 403, 403]);
+  assert.equal(await statuses('echo'), [403, 403, 403, 403, 403, 405]);
+  assert.is((await ask('GET', '/items/%ff', keys['item'])).status, 403);
 });
 
 Guarded('reach the paths in the scopes of their key', async () => {

@@ -40,7 +40,7 @@ export function guardsOf(options: HttpAppOptions, listensAt?: string): readonly 
     ...(clientSecrets ? [clientSecretGuard(clientSecrets, apiKeys !== undefined)] : []),
     ...(apiKeys ? [apiKeyGuard(apiKeys, options)] : []),
     ...(apiKeys && needsSubscription ? [subscriptionGuard(needsSubscription)] : []),
-    ...(rateLimits ? [rateLimitGuard(rateLimits, telemetry, options)] : []),
+    ...(rateLimits ? [rateLimitGuard(rateLimits, telemetry, options, options.registry)] : []),
     ...(userLimits ? [userLimitGuard(userLimits, options)] : []),
   ];
 }

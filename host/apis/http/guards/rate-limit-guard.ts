@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
-import { type RateLimits, type RateSharer, tooManyRequests } from '../../../data/access/index.ts';
+import type { EndpointRegistry } from '../../../endpoints/registry/index.ts';
+import { type NamedVerdict, type RateLimits, type RateSharer, tooManyRequests } from '../../../data/access/index.ts';
 import type { Counter, Telemetry } from '../../../base/core/telemetry.ts';
 import { callerOf } from './caller.ts';
 import { isPreflight } from './cors.ts';
@@ -12,11 +13,19 @@ import { type ForeignApis, setLimitHeaders } from '../response/foreign-api.ts';
  * Refuses a request over a limit before its body is read. Every answer to a limited request has headers with the limits
  * and the remaining requests.
  */
-export function rateLimitGuard(limits: RateLimits, telemetry: Telemetry, apis: ForeignApis): Guard {
+export function rateLimitGuard(
+  limits: RateLimits,
+  telemetry: Telemetry,
+  apis: ForeignApis,
+  registry: EndpointRegistry,
+): Guard {
   const refusals = refusalCounter(telemetry);
   return (ctx, next) => {
     if (isDocumentationPath(ctx.path)) countDocumentation(ctx, limits, refusals);
-    else if (!isOpenPath(ctx.path) && !isPreflight(ctx)) countRequest(ctx, limits, refusals, apis);
+    else if (!isOpenPath(ctx.path) && !isPreflight(ctx)) {
+      const verdicts = limits.take(sharerOf(ctx), ctx.path, registry.find(ctx.path)?.path);
+      countRequest(ctx, verdicts, refusals, apis);
+    }
     return next();
   };
 }
@@ -40,8 +49,7 @@ function countDocumentation(ctx: Context, limits: RateLimits, refusals: Counter)
 }
 
 /** Sets the headers of the IETF draft "RateLimit header fields for HTTP". */
-function countRequest(ctx: Context, limits: RateLimits, refusals: Counter, apis: ForeignApis): void {
-  const verdicts = limits.take(sharerOf(ctx), ctx.path);
+function countRequest(ctx: Context, verdicts: readonly NamedVerdict[], refusals: Counter, apis: ForeignApis): void {
   if (verdicts.length === 0) return;
   ctx.set(
     'ratelimit-policy',
@@ -88,7 +96,7 @@ function sharerOf(ctx: Context): RateSharer {
 /** Policies that are for all paths. */
 const PATHLESS = new Set(['default', 'key']);
 
-function refuseOverLimit(ctx: Context, verdicts: ReturnType<RateLimits['take']>, refusals: Counter): void {
+function refuseOverLimit(ctx: Context, verdicts: readonly NamedVerdict[], refusals: Counter): void {
   const [worst] = verdicts.filter(({ isAllowed }) => !isAllowed).sort((a, b) => b.retryAfterS - a.retryAfterS);
   if (!worst) return;
   refusals.add(1, { 'aana.rate_limit.policy': worst.policy });

@@ -20,7 +20,10 @@ Limited.before(async () => {
   limited = guardedApp(folder, {
     rate_limits: {
       default: { capacity: 20, interval_seconds: hour },
-      endpoints: { '/echo': { capacity: 2, interval_seconds: hour } },
+      endpoints: {
+        '/echo': { capacity: 2, interval_seconds: hour },
+        '/items/{id}': { capacity: 2, interval_seconds: hour },
+      },
       documentation: { capacity: 40, interval_seconds: hour },
     },
   });
@@ -58,6 +61,17 @@ Limited('are told how much is left, and when to come again', async () => {
   assert.ok(Number(refused.headers.get('retry-after')) > 1700);
   assert.match(refused.headers.get('ratelimit') ?? '', /^"default";r=18;t=\d+, "\/echo";r=0;t=1\d{3}$/);
   assert.is((await ask(`${at}/other/echo`, { body: {} })).status, 200);
+});
+
+Limited('are counted together for all paths of an endpoint with parameters', async () => {
+  limited.registerEndpoint({
+    ...{ name: 'item', path: '/items/{id}', output: z.any() },
+    input: z.strictObject({ id: z.string() }).meta({ 'x-aana-method': 'get' }),
+    run: async ({ id }) => id,
+  });
+  const answers = await Promise.all(['1', '2', '3'].map((id) => ask(`${at}/items/${id}`)));
+  assert.equal(answers.map(({ status }) => status).sort(), [200, 200, 429]);
+  assert.match(answers.map(({ headers }) => headers.get('ratelimit')).join(), '"/items/{id}";r=0');
 });
 
 Limited('are refused before their body is read', async () => {

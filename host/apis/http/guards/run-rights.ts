@@ -12,7 +12,7 @@ export function refusalToRun(
   endpoint: ServedEndpoint | undefined,
 ): AccessError | undefined {
   if (keyId === null) return undefined;
-  if (!allowsPath(scopes, path)) {
+  if (!allowsPath(scopes, path, endpoint?.path)) {
     return new AccessError(
       'InsufficientScope',
       `the API key does not allow ${path}: its scopes are ${scopes?.join(', ')}`,

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { PATH_PATTERN } from '../../core/net/route-paths.ts';
 import { settings } from '../registry.ts';
 
 const RateLimit = z.strictObject({
@@ -20,11 +21,14 @@ export const RateLimitsConfig = z.strictObject({
     .register(settings, { isLive: true }),
   endpoints: z
     .record(
-      z.string().regex(/^(\/[A-Za-z0-9._~-]+)+(\/\*)?$/, 'must be a path such as /video/transcribe, or /video/*'),
+      z.string().regex(PATH_PATTERN, 'must be a path such as /video/transcribe or /items/{id}, or /video/*'),
       RateLimit,
     )
     .default({})
-    .describe('Limits of each caller’s requests to an endpoint, by a path such as `/video/transcribe` or `/video/*`.')
+    .describe(
+      'Limits of each caller’s requests to an endpoint, by a path such as `/video/transcribe`, `/items/{id}` or ' +
+        '`/video/*`.',
+    )
     .register(settings, { isLive: true }),
   users: z
     .record(z.string().min(1).max(255), RateLimit.nullable())
