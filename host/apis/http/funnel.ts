@@ -5,7 +5,7 @@ import { traceFields } from '../../base/core/request-context.ts';
 import { callerOf, showsInside } from './guards/caller.ts';
 import { errorJson } from './response/error-body.ts';
 import { apisOf, foreignErrorForm } from './response/foreign-api.ts';
-import { keyHider } from './request/logged-path.ts';
+import { logHider } from './request/logged-path.ts';
 import type { HttpAppOptions } from './options.ts';
 import { meterRequest, meterToEnd, usageOutcome } from './request/request-meter.ts';
 import {
@@ -51,7 +51,7 @@ export async function funnel(
     options.log.info('request', {
       requestId,
       method: ctx.method,
-      path: keyHider(ctx, status, options)(ctx.path),
+      path: logHider(ctx, status, options)(ctx.path),
       status,
       ms: Math.round(ms),
       ...traceFields(traceparentOf(ctx)),
@@ -80,7 +80,7 @@ function endOfStream(ctx: Context, { errored }: Readable, end: () => void): void
 
 function answerError(ctx: Context, error: unknown, options: HttpAppOptions): void {
   const status = statusOfThrown(error);
-  const hide = keyHider(ctx, status, options);
+  const hide = logHider(ctx, status, options);
   const said = errorLogFields(error);
   const fields = {
     requestId: ctx.state['requestId'],

@@ -11,18 +11,20 @@ const SHORTEST_KEY = 16;
 const REFUSED: ReadonlySet<number> = new Set([401, 403, 404, 405, 422, 429]);
 
 /**
- * Returns a function that hides API keys in log lines about a request, because clients put keys into paths by mistake.
- * It hides the key that the request shows, and texts that begin like the keys of this package. Other keys can look like
+ * Returns a function that hides in log lines about a request what is not for the log. For an endpoint with parameters in
+ * its path it writes the template, because a parameter is input, and can be a token. It also hides API keys, because
+ * clients put keys into paths by mistake: it hides the key that the request shows, and texts that begin like the keys of this package. Other keys can look like
  * anything. So with API keys it also hides each long part of the path of a refused request, unless the part is the id
  * of a task or belongs to the path of an endpoint.
  */
-export function keyHider(
+export function logHider(
   ctx: Context,
   status: number,
   { apiKeys, registry }: Pick<HttpAppOptions, 'apiKeys' | 'registry'>,
 ): (text: string) => string {
   const shown = apiKeys && keyIn(ctx);
-  const mayHaveKeys = apiKeys !== undefined && REFUSED.has(status) && registry.find(ctx.path) === undefined;
+  const endpoint = registry.find(ctx.path);
+  const mayHaveKeys = apiKeys !== undefined && REFUSED.has(status) && endpoint === undefined;
   const parts = mayHaveKeys
     ? ctx.path.split('/').filter((part) => part.length >= SHORTEST_KEY && !UUID.test(part))
     : [];
@@ -30,9 +32,10 @@ export function keyHider(
     ...(shown === undefined || shown.length < SHORTEST_KEY ? [] : [shown, encodeURIComponent(shown)]),
     ...parts,
   ];
+  const template = endpoint?.path ?? ctx.path;
   return (text) =>
     secrets.reduce(
       (rest, secret) => rest.replaceAll(secret, HIDDEN),
-      text.replaceAll(OWN_KEY, `${API_KEY_PREFIX}${HIDDEN}`),
+      text.replaceAll(ctx.path, () => template).replaceAll(OWN_KEY, `${API_KEY_PREFIX}${HIDDEN}`),
     );
 }

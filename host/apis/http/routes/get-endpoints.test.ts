@@ -4,7 +4,8 @@ import * as z from 'zod';
 import { AanaError } from '../../../base/core/errors.ts';
 import { EndpointRegistry, hostEndpoint } from '../../../endpoints/registry/index.ts';
 import { buildOpenApi } from '../../openapi/index.ts';
-import { startServer, type TestServer } from '../fixtures/test-server.ts';
+import { silentLogger } from '../../../base/core/log/logger.ts';
+import { eventually, startServer, type TestServer } from '../fixtures/test-server.ts';
 
 const Get = suite('endpoints with GET, and paths with parameters');
 const get = { 'x-aana-method': 'get' };
@@ -114,6 +115,35 @@ Get('take HEAD, and no other method', async () => {
   const refused = await ask('/shelves/s/items/1', post({ id: 1 }));
   assert.equal([refused.status, refused.headers.get('allow')], [405, 'GET, HEAD']);
   assert.is((await ask('/items/1/name')).status, 405);
+});
+
+Get('are logged with their template: neither the parameters nor the query', async () => {
+  const lines: string[] = [];
+  const note = (message: string, fields?: object): void => void lines.push(JSON.stringify({ message, ...fields }));
+  const log = { ...silentLogger, debug: note, info: note, warn: note, error: note };
+  const failing = new EndpointRegistry();
+  failing.add(
+    hostEndpoint({
+      ...{ ...texts, name: 'reset', path: '/reset/{token}', output: z.int() },
+      input: z.strictObject({ token: z.string(), at: z.int().default(0) }).meta(get),
+      async *run({ at }) {
+        yield 1;
+        if (at > 0) throw new Error('broken');
+      },
+    }),
+  );
+  await using logged = await startServer({ registry: failing, log });
+  const paths = ['/reset/ab%2Fcd', '/reset/abcd?at=1', '/reset/abcd?at=x', '/reset/abcd?more=abcd'];
+  for (const path of paths) await (await fetch(`${logged.url}${path}`)).text();
+  await (await fetch(`${logged.url}/reset/abcd`, { method: 'POST' })).text();
+  await eventually(() => logged.seen.closed === 5, 'five answers');
+  const requests = lines.map((line) => JSON.parse(line)).filter(({ message }) => message === 'request');
+  assert.equal(
+    requests.map(({ path, status }) => `${status} ${path}`).sort(),
+    ['200', '200', '405', '422', '422'].map((status) => `${status} /reset/{token}`),
+  );
+  assert.ok(lines.some((line) => line.includes('stream failed')));
+  for (const line of lines) assert.not.match(line, /ab(cd|%2F)/);
 });
 
 Get('stream', async () => {

@@ -60,7 +60,7 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
     noteStreamFailure(ctx, error, signal.aborted);
     options.log.warn('stream failed', {
       requestId: ctx.state['requestId'],
-      path: ctx.path,
+      path: found.path,
       ...traceFields(traceparentOf(ctx)),
       ...errorLogFields(error),
     });
