@@ -1,6 +1,7 @@
 import type { Budget } from './budget.ts';
+import { keyOf } from './equal-values.ts';
 import { type Finding, FINE, type Issue, issueOf, ISSUE_STEPS, under } from './issues.ts';
-import type { Compile, Schema, SchemaNode } from './node.ts';
+import { ANYTHING, type Compile, type Schema, type SchemaNode } from './node.ts';
 import { wrongType } from './objects.ts';
 
 /** Compiles `type: array`. */
@@ -10,7 +11,7 @@ export function arrayNode(schema: Schema, at: string, compile: Compile): SchemaN
     ? tuple(prefixItems, `${at}/prefixItems`, Array.isArray(items) ? false : items, `${at}/items`, schema, compile)
     : Array.isArray(items)
       ? tuple(items, `${at}/items`, schema['additionalItems'], `${at}/additionalItems`, schema, compile)
-      : list(items === undefined ? undefined : compile(items, `${at}/items`), items === undefined ? {} : schema);
+      : list(items === undefined ? undefined : compile(items, `${at}/items`), schema);
   return guarded(form, schema, at, compile);
 }
 
@@ -22,7 +23,7 @@ function list(element: SchemaNode | undefined, schema: Schema): SchemaNode {
       // The elements of a list that is too long are not checked.
       if (typeof most === 'number' && value.length > most)
         return { issues: [issueOf('too_big', { origin: 'array', maximum: most, inclusive: true, continue: false })] };
-      if (!element) return FINE;
+      if (!element) return sized(FINE, value, schema, budget);
       budget.spend(1 + value.length);
       let issues: Issue[] | undefined;
       for (const [n, item] of value.entries()) {
@@ -64,14 +65,18 @@ function tuple(
         .map((item, n) => [nodes.length + n, following?.check(item, budget).issues ?? []] as const);
       for (const [n, found] of after) issues.push(...under(n, found));
       const looked = nodes.slice(0, Math.max(least, value.length));
-      for (const [n, node] of looked.entries()) issues.push(...under(n, node.check(value[n], budget).issues));
-      // A missing required element counts as present, because it has its own issue.
-      return sized(issues.length > 0 ? { issues } : FINE, value, schema, budget, Math.max(value.length, looked.length));
+      let counted = value.length;
+      for (const [n, node] of looked.entries()) {
+        const found = node.check(value[n], budget).issues;
+        if (n >= value.length && node.mayBeAbsent) counted = n + 1;
+        issues.push(...under(n, found));
+      }
+      // Missing elements count as present if one of them has its own issue.
+      if (issues.length > 0) counted = Math.max(counted, looked.length);
+      return sized(issues.length > 0 ? { issues } : FINE, value, schema, budget, counted);
     },
   };
 }
-
-const ANYTHING: SchemaNode = { check: () => FINE };
 
 /** Checks `minItems` and `maxItems`. Like zod, it also checks a text that is given instead of a list. */
 function sized(
@@ -150,20 +155,4 @@ function duplicates(list: readonly unknown[], budget: Budget): Issue[] {
     }
   }
   return issues;
-}
-
-/** Returns JSON with sorted object members, so that equal values have equal texts. */
-function keyOf(value: unknown, budget: Budget): string {
-  budget.spend(typeof value === 'string' ? 1 + value.length / 8 : 1);
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  budget.enter();
-  const parts = Array.isArray(value)
-    ? value.map((item) => keyOf(item, budget))
-    : Object.entries(value)
-        .toSorted(([a], [b]) => (a < b ? -1 : 1))
-        .map(([key, item]) => `${keyOf(key, budget)}:${keyOf(item, budget)}`);
-  budget.leave();
-  const text = Array.isArray(value) ? `[${parts.join(',')}]` : `{${parts.join(',')}}`;
-  budget.spend(text.length / 32); // each level copies the texts of the levels below it
-  return text;
 }

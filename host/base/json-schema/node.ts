@@ -1,5 +1,5 @@
 import type { Budget } from './budget.ts';
-import type { Finding } from './issues.ts';
+import { type Finding, FINE } from './issues.ts';
 
 /** A compiled schema. */
 export interface SchemaNode {
@@ -9,6 +9,9 @@ export interface SchemaNode {
   /** Whether no value is valid. */
   readonly isNever?: boolean;
 }
+
+/** A schema that every value matches. */
+export const ANYTHING: SchemaNode = { check: () => FINE };
 
 /** A JSON Schema, or a part of one. */
 export type Schema = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 import type { Budget } from './budget.ts';
 import { type Finding, FINE, type Issue, issueOf, ISSUE_STEPS, under } from './issues.ts';
 import type { LinearPattern } from './linear-pattern.ts';
-import { type Compile, isSchemaObject, type Schema, type SchemaNode, UnusableSchema } from './node.ts';
+import { ANYTHING, type Compile, isSchemaObject, type Schema, type SchemaNode } from './node.ts';
 import { patternAt } from './scalars.ts';
 import { allOfNode } from './unions.ts';
 
@@ -9,20 +9,28 @@ type Values = Readonly<Record<string, unknown>>;
 
 /** Compiles `type: object`. */
 export function objectNode(schema: Schema, at: string, compile: Compile): SchemaNode {
-  const patterns = schema['patternProperties'];
+  const patterns = schema['patternProperties'] as object | undefined;
   const form = patterns ? withPatterns(schema, patterns, at, compile) : declared(schema, at, compile);
   return guarded(form, schema, at, compile);
 }
 
 /** Compiles `properties`, `required` and `additionalProperties`. */
 function declared(schema: Schema, at: string, compile: Compile, isOpen = false): SchemaNode {
-  const required = new Set(Array.isArray(schema['required']) ? schema['required'] : []);
-  const properties = Object.entries(isSchemaObject(schema['properties']) ? schema['properties'] : {}).map(
-    ([key, inner]) => ({ key, node: compile(inner, `${at}/properties/${key}`), isRequired: required.has(key) }),
-  );
-  const known = new Set(properties.map(({ key }) => key));
+  const required = new Set((schema['required'] ?? []) as string[]);
+  const given = schema['properties'] ?? {};
+  const known = new Set(Object.keys(given));
+  const properties = [
+    ...Object.entries(given).map(([key, inner]) => ({
+      ...{ key, isRequired: required.has(key) },
+      node: compile(inner, `${at}/properties/${key}`),
+    })),
+    ...[...required].flatMap((key) => (known.has(key) ? [] : { key, isRequired: true, node: ANYTHING })),
+  ];
   const additional = isOpen ? undefined : schema['additionalProperties'];
-  const rest = typeof additional === 'object' ? compile(additional, `${at}/additionalProperties`) : undefined;
+  const rest =
+    additional === undefined || typeof additional === 'boolean'
+      ? undefined
+      : compile(additional, `${at}/additionalProperties`);
   const isClosed = additional === false || rest?.isNever === true;
   return {
     check(value, budget) {
@@ -61,19 +69,21 @@ function checkRest(
 }
 
 /** Compiles `patternProperties`, which check the values of matching keys. */
-function withPatterns(schema: Schema, patterns: unknown, at: string, compile: Compile): SchemaNode {
-  if (!isSchemaObject(patterns)) throw new UnusableSchema(`${at}/patternProperties is not an object`);
+function withPatterns(schema: Schema, patterns: object, at: string, compile: Compile): SchemaNode {
   const given = Object.entries(patterns).map(([source, inner]) => ({
     pattern: patternAt(source, `${at}/patternProperties`),
     node: compile(inner, `${at}/patternProperties/${source}`),
   }));
-  const known = new Set(Object.keys(isSchemaObject(schema['properties']) ? schema['properties'] : {}));
+  const known = new Set(Object.keys(schema['properties'] ?? {}));
+  const names = ((schema['required'] ?? []) as string[]).length;
   const parts = [
-    ...(known.size > 0 ? [declared(schema, at, compile, true)] : []),
+    ...(known.size > 0 || names > 0 ? [declared(schema, at, compile, true)] : []),
     ...given.map(({ pattern, node }) => matchingKeys(pattern, node)),
   ];
   const all = parts.length > 0 ? parts.reduce(allOfNode) : declared({}, at, compile);
-  if (schema['additionalProperties'] !== false) return all;
+  const additional = schema['additionalProperties'] ?? true;
+  if (additional === true) return all;
+  const rest = additional === false ? undefined : compile(additional, `${at}/additionalProperties`);
   return {
     check(value, budget) {
       const finding = all.check(value, budget);
@@ -81,6 +91,10 @@ function withPatterns(schema: Schema, patterns: unknown, at: string, compile: Co
       const keys = Object.keys(value).filter(
         (key) => !known.has(key) && !given.some(({ pattern }) => pattern.test(key, budget)),
       );
+      if (rest) {
+        const issues = keys.flatMap((key) => under(key, rest.check(value[key], budget).issues));
+        return issues.length > 0 ? { issues: [...finding.issues, ...issues] } : finding;
+      }
       return keys.length > 0 ? { issues: [...finding.issues, issueOf('unrecognized_keys', { keys })] } : finding;
     },
   };

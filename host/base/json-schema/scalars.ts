@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import type { Budget } from './budget.ts';
+import { Budget } from './budget.ts';
+import { keyOf } from './equal-values.ts';
 import { type Finding, FINE, ISSUE_STEPS, issueOf, type Issue } from './issues.ts';
 import { LinearPattern } from './linear-pattern.ts';
 import { type Schema, type SchemaNode, UnusableSchema } from './node.ts';
@@ -33,6 +34,22 @@ export function scalarNode(schema: Schema, at: string): SchemaNode {
       if (isFine?.(value)) return FINE;
       budget.spend(steps);
       return findingOf(leaf, value, budget);
+    },
+  };
+}
+
+export const isScalar = (value: unknown): boolean => typeof value !== 'object' || value === null;
+
+/** Compiles a list of values, which may be objects and arrays. */
+export function valuesNode(values: readonly unknown[], at: string): SchemaNode {
+  const scalars = values.every(isScalar) ? scalarNode({ enum: values }, at) : undefined;
+  if (scalars) return scalars;
+  const texts = new Set(values.map((value) => keyOf(value, new Budget())));
+  return {
+    check(value, budget) {
+      if (value !== undefined && texts.has(keyOf(value, budget))) return FINE;
+      budget.spend(ISSUE_STEPS);
+      return { issues: [issueOf('invalid_value', { values })] };
     },
   };
 }

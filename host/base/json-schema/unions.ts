@@ -39,7 +39,21 @@ export function oneOfNode(branches: readonly SchemaNode[]): SchemaNode {
   };
 }
 
-/** Compiles `allOf`, and keywords beside `anyOf` or `oneOf`. */
+/** Compiles keywords beside `$ref`, `anyOf`, `oneOf` or `allOf`: a value must match both. */
+export function besideNode(left: SchemaNode, right: SchemaNode): SchemaNode {
+  return {
+    get mayBeAbsent() {
+      return left.mayBeAbsent === true || right.mayBeAbsent === true;
+    },
+    check(value, budget) {
+      const [mine, other] = [checkedIn(left, value, budget), checkedIn(right, value, budget)];
+      if (mine.issues.length === 0) return other;
+      return other.issues.length === 0 ? mine : { issues: [...mine.issues, ...other.issues] };
+    },
+  };
+}
+
+/** Compiles `allOf`. As for zod's intersections, an object of one branch may have the keys of another one. */
 export function allOfNode(left: SchemaNode, right: SchemaNode): SchemaNode {
   return {
     check(value, budget) {
