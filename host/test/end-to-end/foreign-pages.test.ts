@@ -23,6 +23,8 @@ const EVIL = 'evil.example';
  * localhost.
  */
 const LAN = 'gpubox.lan';
+/** Another name of the foreign server, which a server allows. */
+const FRIEND = 'friend.example';
 const SECRET = 'only for the person at this machine';
 
 let folder = '';
@@ -36,6 +38,8 @@ let rebound: Page;
 /** A server that is used under the name {@link LAN}. */
 let lanApp: AanaApp;
 let lanPort = 0;
+/** A server that allows the pages of {@link FRIEND}. */
+let openApp: AanaApp;
 /** Requests that reached code of the application: its endpoints and its routes. */
 const reached: string[] = [];
 
@@ -61,6 +65,10 @@ async function startApp(name: string, at: number, config: Parameters<typeof guar
     return { text };
   };
   started.registerEndpoint({
+    ...{ name: 'picture', path: '/pictures/{text}', output: z.any(), run },
+    input: z.strictObject({ text: z.string() }).meta({ 'x-aana-method': 'get' }),
+  });
+  started.registerEndpoint({
     name: 'note',
     path: '/note',
     input: z.strictObject({ text: z.string() }),
@@ -81,7 +89,9 @@ async function startApp(name: string, at: number, config: Parameters<typeof guar
 Foreign.before(async () => {
   if (program === undefined) return;
   folder = await mkdtemp(join(tmpdir(), 'aana-foreign-'));
-  browser = await startBrowser(program, { hosts: { [EVIL]: '127.0.0.1', [LAN]: '127.0.0.1' } });
+  browser = await startBrowser(program, {
+    hosts: { [EVIL]: '127.0.0.1', [FRIEND]: '127.0.0.1', [LAN]: '127.0.0.1' },
+  });
   ({ server: evil, port: evilPort } = await serveEmptyPages());
   const first = await serveEmptyPages();
   rebound = await browser.open(`http://${EVIL}:${first.port}/`);
@@ -89,19 +99,41 @@ Foreign.before(async () => {
   port = first.port;
   app = await startApp('app', port, {});
   lanApp = await startApp('lan', 0, { allowed_hosts: [LAN] });
+  openApp = await startApp('open', 0, { cors: { allow_origins: [`http://${FRIEND}:${evilPort}`] } });
   lanPort = Number(new URL(lanApp.url ?? '').port);
 });
 Foreign.before.each(() => void reached.splice(0));
 Foreign.after(async () => {
   if (program === undefined) return;
   await browser[Symbol.asyncDispose]();
-  await Promise.all([app.shutdown({ graceMs: 0 }), lanApp.shutdown({ graceMs: 0 }), close(evil)]);
+  await Promise.all([
+    app.shutdown({ graceMs: 0 }),
+    openApp.shutdown({ graceMs: 0 }),
+    lanApp.shutdown({ graceMs: 0 }),
+    close(evil),
+  ]);
   await rm(folder, { recursive: true, force: true });
 });
 
 function inBrowser(title: string, test: () => Promise<void>): void {
   Foreign(title, async () => (program === undefined ? skip(title, 'Chromium is missing') : test()));
 }
+
+inBrowser('use what has GET only if they are allowed, also by links and images', async () => {
+  const url = `${openApp.url}/pictures/`;
+  // It sends what an image sends, and ends as the image does.
+  const embed = (text: string): string =>
+    `fetch('${url}${text}', { mode: 'no-cors' }).then(({ type }) => type, () => 'failed')`;
+  const friend = await browser.open(`http://${FRIEND}:${evilPort}/`);
+  assert.is(await friend.evaluate(embed('a')), 'opaque');
+  await friend.evaluate(`location.href = '${url}b'`);
+  await friend.until(`location.pathname === '/pictures/b' && document.body.innerText.includes('"b"')`);
+  const foreign = await browser.open(`http://${EVIL}:${evilPort}/`);
+  assert.is(await foreign.evaluate(embed('c')), 'failed');
+  await foreign.evaluate(`location.href = '${url}d'`);
+  await foreign.until(`location.pathname === '/pictures/d' && document.body.innerText.includes('OriginNotAllowed')`);
+  assert.equal(reached, ['open endpoint a', 'open endpoint b']);
+});
 
 /** Returns the id of a task that has ended, so that it can be deleted. */
 async function endedTask(at = port, path = '/echo', input: object = { n: 7 }): Promise<string> {

@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { isForeignPage, originNotAllowed } from './foreign-page.ts';
 import type { Guard } from './guards.ts';
-import { isReading } from '../request/reading.ts';
+import { isReading, READING } from '../request/reading.ts';
 
 /** The settings of `cors`. */
 export interface CorsOptions {
@@ -37,7 +37,8 @@ const LONGEST_ORIGIN = 300;
  * Handles requests from pages of other origins. Allowed origins get headers that let their pages read answers,
  * including errors, and an answer to each preflight. Requests of other origins that change or compute something are
  * refused, because a browser sends a form to this server from any page. It also opens a WebSocket from any page, and
- * lets the page read it.
+ * lets the page read it. For links and images, which have no `Origin`, the `Referer` says which page has them: only a
+ * browser sends it for a page, and no page can send another one's.
  */
 export function cors(options: CorsOptions): Guard {
   const isOpen = options.allow_origins.includes('*');
@@ -55,10 +56,13 @@ export function cors(options: CorsOptions): Guard {
     if (ctx.res.hasHeader('access-control-allow-origin')) return next();
     if (isConfigured && !isOpen) ctx.vary('Origin');
     const origin = ctx.get('origin');
+    const isEmbedded = origin === '' && READING.has(ctx.method) && isAllowed(refererOf(ctx));
+    // Without this the browser keeps the answer even from an image of the page.
+    if (isEmbedded) ctx.set('cross-origin-resource-policy', 'cross-origin');
     if (origin === '' || !isAllowed(origin)) {
       if (isPreflight(ctx)) {
         if (isConfigured) throw originNotAllowed(origin);
-      } else if (!isReading(ctx) && !isOpen && isForeignPage(ctx)) throw originNotAllowed(origin);
+      } else if (!isReading(ctx) && !isEmbedded && !isOpen && isForeignPage(ctx)) throw originNotAllowed(origin);
       return next();
     }
     ctx.set('access-control-allow-origin', isOpen ? '*' : origin);
@@ -75,6 +79,12 @@ export function cors(options: CorsOptions): Guard {
     ctx.set('access-control-max-age', String(MAX_AGE_S));
     ctx.status = 204;
   };
+}
+
+/** Returns the origin of the page that has the link or the image of a request; an empty text if nothing tells it. */
+function refererOf(ctx: Context): string {
+  const referer = ctx.get('referer');
+  return URL.canParse(referer) ? new URL(referer).origin : '';
 }
 
 /**

@@ -3,7 +3,8 @@ import type { ServedEndpoint } from '../../../endpoints/registry/index.ts';
 import { methodOf } from '../../../endpoints/registry/index.ts';
 import { asksForSocket } from './socket-request.ts';
 
-const READING: ReadonlySet<string> = new Set(['GET', 'HEAD']);
+/** Methods that a browser sends for links and images. */
+export const READING: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /** Whether a request runs the endpoint at its path. */
 export function runs({ method }: Context, endpoint: ServedEndpoint): boolean {

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { AanaError } from '../../../base/core/errors.ts';
 import { EndpointRegistry, hostEndpoint } from '../../../endpoints/registry/index.ts';
 import { buildOpenApi } from '../../openapi/index.ts';
+import { CLOSED } from '../guards/cors.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { eventually, startServer, type TestServer } from '../fixtures/test-server.ts';
 
@@ -160,6 +161,37 @@ Get('are not run by a page of another origin', async () => {
   const foreign = { headers: { 'sec-fetch-site': 'cross-site' } };
   assert.is((await ask('/shelves/s/items/1', foreign)).status, 403);
   assert.is((await ask('/shelves/s/items/1', { headers: { 'sec-fetch-site': 'same-origin' } })).status, 200);
+});
+
+Get('are run by links and images of an allowed page', async () => {
+  const cors = { ...CLOSED, allow_origins: ['https://app.example.org'] };
+  await using at = await startServer({ registry, cors });
+  const run = async (headers: Record<string, string>, method = 'GET'): Promise<unknown> => {
+    const { status, headers: answer } = await fetch(`${at.url}/shelves/s/items/1`, {
+      ...{ method, referrerPolicy: 'unsafe-url' },
+      headers: { 'sec-fetch-site': 'cross-site', ...headers },
+    });
+    return [status, answer.get('cross-origin-resource-policy')];
+  };
+  for (const referer of ['https://app.example.org/', 'https://app.example.org/a?b'])
+    for (const method of ['GET', 'HEAD']) assert.equal(await run({ referer }, method), [200, 'cross-origin']);
+  for (const referer of [
+    'https://evil.example/https://app.example.org/',
+    'https://app.example.org.evil.example/',
+    'https://app.example.org@evil.example/',
+    'http://app.example.org/',
+    'app.example.org',
+    '',
+  ])
+    assert.equal(await run({ referer }), [403, 'same-origin'], referer);
+  const both = { referer: 'https://app.example.org/', origin: 'https://evil.example' };
+  assert.equal(await run(both), [403, 'same-origin'], 'Origin says more');
+  const send = { referer: 'https://app.example.org/', 'content-type': 'application/json' };
+  const posted = await fetch(`${at.url}/items/7/name`, {
+    ...post({ name: 'n' }),
+    headers: { ...send, 'sec-fetch-site': 'cross-site' },
+  });
+  assert.is(posted.status, 403, 'a form has an Origin');
 });
 
 Get('with POST have the parameters of the path, and the other keys in the body', async () => {
