@@ -15,15 +15,15 @@ export const uploadsCalls: CallsOf<keyof UploadsCalls> = {
     return { name: filename, mediaType: mimeType, size: bytes };
   },
   async 'uploads.read'(scope, field, offset, length) {
-    const piece = await readPiece(scope, field, offset, length);
-    return piece.toString('base64');
+    return readPiece(scope, field, { offset, length }, (piece) => piece.toString('base64'));
   },
   async 'uploads.read-text'(scope, field, offset, length) {
     const { bytes } = uploadIn(scope, field);
-    const piece = await readPiece(scope, field, offset, length);
-    const whole = offset + piece.length < bytes ? piece.subarray(0, endOfCharacters(piece)) : piece;
-    const text = whole.toString('utf8');
-    return { text: offset === 0 && text.startsWith(byteOrderMark) ? text.slice(1) : text, length: whole.length };
+    return readPiece(scope, field, { offset, length }, (piece) => {
+      const whole = offset + piece.length < bytes ? piece.subarray(0, endOfCharacters(piece)) : piece;
+      const text = whole.toString('utf8');
+      return { text: offset === 0 && text.startsWith(byteOrderMark) ? text.slice(1) : text, length: whole.length };
+    });
   },
 };
 
@@ -36,17 +36,29 @@ function uploadIn({ files }: CapabilityScope, name: string): UploadedFile {
   });
 }
 
-async function readPiece(scope: CapabilityScope, field: string, offset: number, length: number): Promise<Buffer> {
+/** Reads a piece and returns what `use` makes of it. Until then it counts as held, because a guest can start many. */
+async function readPiece<T>(
+  scope: CapabilityScope,
+  field: string,
+  { offset, length }: { readonly offset: number; readonly length: number },
+  use: (piece: Buffer) => T,
+): Promise<T> {
   const { path, bytes } = uploadIn(scope, field);
   if (!Number.isSafeInteger(offset) || offset < 0)
     throw fail('InvalidArguments', `a piece of a file begins at a whole number of bytes, not at ${offset}`);
-  const piece = Buffer.alloc(Math.max(0, Math.min(length, maxPieceBytes, bytes - offset)));
-  scope.charge(computingCost.piece(piece.length));
-  if (piece.length === 0) return piece;
-  // Opened for each piece, so that a guest holds no descriptors of the host.
-  await using file = await open(path);
-  const { bytesRead } = await file.read(piece, 0, piece.length, offset);
-  return piece.subarray(0, bytesRead);
+  const wanted = Math.max(0, Math.min(length, maxPieceBytes, bytes - offset));
+  scope.held.take(wanted);
+  try {
+    const piece = Buffer.alloc(wanted);
+    scope.charge(computingCost.piece(piece.length));
+    if (piece.length === 0) return use(piece);
+    // Opened for each piece, so that a guest holds no descriptors of the host.
+    await using file = await open(path);
+    const { bytesRead } = await file.read(piece, 0, piece.length, offset);
+    return use(piece.subarray(0, bytesRead));
+  } finally {
+    scope.held.give(wanted);
+  }
 }
 
 /** Returns where the last character of UTF-8 ends that is not cut. Returns the length where there is no such character. */

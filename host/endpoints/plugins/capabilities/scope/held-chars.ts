@@ -5,7 +5,7 @@ const leastLimit = 4 * 1024 * 1024;
 const fullInvocations = 4;
 
 /**
- * Returns the maximum characters of inputs and results of helpers that the host holds. For one invocation it is the
+ * Returns the maximum characters that the host holds for guests, such as inputs and results of helpers. For one invocation it is the
  * number of bytes that an answer may have.
  */
 export function heldCharsLimits({ outputBytes }: { readonly outputBytes: number }): {
@@ -33,8 +33,8 @@ export class HeldChars {
     if (this.#chars + chars > this.#limit) {
       throw fail(
         'HeldTooMuch',
-        `the inputs and results of helpers, and the answers of started calls, have more than ${this.#limit} ` +
-          `characters in all: drop helpers that have ended, and take answers`,
+        `the inputs and results of helpers, the answers of started calls and the pieces of files that are read have ` +
+          `more than ${this.#limit} characters in all: drop helpers that have ended, and take answers`,
         { data: { limit: this.#limit } },
       );
     }

@@ -1,3 +1,6 @@
+import { mkdtemp, rm, unlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { FakePorts } from '../../fixtures/fake-ports.ts';
@@ -115,6 +118,27 @@ Scope(
     held.take(1000);
   },
 );
+
+Scope('pieces of a file that are being read are held until they are there', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'aana-pieces-'));
+  try {
+    const path = join(folder, 'file');
+    await writeFile(path, 'a'.repeat(2000));
+    const files = new Map([['f', { path, bytes: 2000 }]]);
+    const held = new HeldChars(1000);
+    await using scope = scopeWith({ held, files });
+    const read = (length: number): Promise<HostReply> =>
+      scope.answer({ operation: 'uploads.read-text', args: ['f', 0, length] });
+    const replies = await Promise.all([read(600), read(600), read(400)]);
+    assert.equal(replies.map(named), ['no error', 'HeldTooMuch', 'no error']);
+    assert.is(valueOf<{ length: number }>(await read(1000)).length, 1000);
+    await unlink(path);
+    assert.is.not(named(await read(1000)), 'no error');
+    held.take(1000);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
 
 Scope('data of an error that are nested too deep for JSON.stringify reach the guest cut', async () => {
   const data: unknown = JSON.parse('['.repeat(200_000) + ']'.repeat(200_000));
