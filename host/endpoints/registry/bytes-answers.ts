@@ -30,7 +30,9 @@ const MEDIA_TYPE = /^(?:application|audio|font|image|model|text|video)\/[a-z0-9]
 const HEADERS: ReadonlySet<string> = new Set([
   ...['cache-control', 'content-disposition', 'content-language', 'etag', 'expires', 'last-modified', 'retry-after'],
 ]);
-const VALUE = /^[\x20-\x7e]{0,4096}$/;
+const VALUE = /^[\x20-\x7e]*$/;
+/** Characters of all headers with their values. Proxies and clients refuse heads of more than about 8 KiB. */
+const MOST_HEADER_CHARS = 4096;
 /**
  * Statuses of answers without a body or with a part of one, and those with which HTTP, a proxy or the host say something.
  */
@@ -121,6 +123,7 @@ export class CheckedAnswer implements AnswerSink {
 function checkHead({ name }: Answering, { status, headers }: AnswerHead): void {
   if (!isStatus(status)) throw fail('OutputError', `endpoint ${name}: its answer cannot have the status ${status}`);
   const names = new Set<string>();
+  let chars = 0;
   for (const [header, value] of headers) {
     if (!HEADERS.has(header))
       throw fail(
@@ -132,5 +135,11 @@ function checkHead({ name }: Answering, { status, headers }: AnswerHead): void {
     names.add(header);
     if (typeof value !== 'string' || !VALUE.test(value))
       throw fail('OutputError', `endpoint ${name}: the header ${header} of its answer is no line of ASCII`);
+    chars += header.length + value.length;
+    if (chars > MOST_HEADER_CHARS)
+      throw fail(
+        'OutputError',
+        `endpoint ${name}: the headers of its answer have more than ${MOST_HEADER_CHARS} characters in all`,
+      );
   }
 }

@@ -141,6 +141,15 @@ const wrong: readonly (readonly [what: string, head: Partial<AnswerHead>])[] = [
     (value) => [`the value ${value.slice(0, 8)}`, { headers: [['etag', value]] as [string, string][] }] as const,
   ),
   [
+    'headers of more than 4096 characters in all',
+    {
+      headers: [
+        ['etag', 'a'.repeat(2100)],
+        ['expires', 'a'.repeat(1990)],
+      ],
+    },
+  ],
+  [
     'a header twice',
     {
       headers: [
