@@ -82,7 +82,9 @@ const NUMBER = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i;
 
 /** Returns the value that a text stands for. A text that is no such value stays one, and the schema refuses it. */
 function valueOf(text: string, kinds: ReadonlySet<unknown>): unknown {
-  if ((kinds.has('number') || kinds.has('integer')) && NUMBER.test(text)) return Number(text);
+  // Where a text is allowed, too, it is one unless no digit of it is lost, as of 007 or of more than 2⁵³.
+  const isNumber = NUMBER.test(text) && (!kinds.has('string') || String(Number(text)) === text);
+  if ((kinds.has('number') || kinds.has('integer')) && isNumber) return Number(text);
   if (kinds.has('boolean') && (text === 'true' || text === 'false')) return text === 'true';
   return text;
 }

@@ -95,6 +95,27 @@ Get('are refused with an entry for each mistake', async () => {
   assert.is((await ask('/shelves/s/items/1?__proto__=2')).status, 422);
 });
 
+Get('lose no digits of what may be a text, and take no number that has lost some for an integer', async () => {
+  const loose = new EndpointRegistry();
+  loose.add(
+    hostEndpoint({
+      ...{ ...texts, name: 'loose', path: '/loose' },
+      input: z.strictObject({ any: z.union([z.int(), z.string()]).optional(), int: z.int().optional() }).meta(get),
+      run: async (input) => input,
+    }),
+  );
+  await using at = await startServer({ registry: loose });
+  const answer = async (query: string): Promise<unknown> => {
+    const response = await fetch(`${at.url}/loose?${query}`);
+    return response.status === 200 ? response.json() : response.status;
+  };
+  for (const text of ['007', '9007199254740993', '1.0', '1e3', '-0', '0.1234567890123456789', '1e999', ' 7', '7 '])
+    assert.equal(await answer(new URLSearchParams({ any: text }).toString()), { any: text });
+  for (const text of ['7', '-7', '9007199254740991', '0'])
+    assert.equal(await answer(`any=${text}`), { any: Number(text) });
+  for (const text of ['9007199254740993', '-9007199254740993', '1e999']) assert.is(await answer(`int=${text}`), 422);
+});
+
 Get('match whole segments only', async () => {
   for (const path of [
     '/shelves/s/items',
