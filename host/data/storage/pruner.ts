@@ -10,7 +10,9 @@ export interface PrunerOptions {
   readonly what: string;
   /** How long rows are kept; 0 is for ever. */
   readonly retentionMs: number;
-  /** Removes at most `limit` rows that are older than `before`. Returns their number. */
+  /**
+   * Removes at most `limit` rows that are older than `before`. Returns their number; it is called again until that is 0.
+   */
   readonly prune: (repositories: Repositories, before: number, limit: number) => Promise<number>;
 }
 
@@ -44,7 +46,7 @@ export class Pruner {
 
   async #prune(signal: AbortSignal): Promise<void> {
     const { storage, retentionMs, prune } = this.#options;
-    for (let removed = BATCH; removed === BATCH && !signal.aborted;) {
+    for (let removed = 1; removed > 0 && !signal.aborted;) {
       removed = await storage.write((repositories) =>
         prune(repositories, repositories.connection.now() - retentionMs, BATCH),
       );

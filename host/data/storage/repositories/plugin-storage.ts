@@ -6,7 +6,7 @@ import type { TracedStorage } from '../storage.ts';
 
 const sql = loadStatements('plugin-values', [
   ...(['get', 'read', 'lockUsage', 'size', 'set', 'setUsage', 'remove'] as const),
-  ...(['pluginsWithExpired', 'removeExpired', 'list', 'listValues'] as const),
+  ...(['pluginWithExpired', 'removeExpired', 'list', 'listValues'] as const),
 ]);
 
 export interface PluginValueLimits {
@@ -175,15 +175,13 @@ export class PluginValueRepository extends Repository {
     }));
   }
 
-  /** Removes at most `limit` values that expired before the time `before`. Returns their number. */
+  /**
+   * Removes at most `limit` values that expired before the time `before`, all of one plugin, because its writers wait
+   * until the transaction ends. Returns their number.
+   */
   async removeExpired(before: number, limit: number): Promise<number> {
-    let removed = 0;
-    // In the order of their names, so that two hosts that do this cannot wait for each other for ever.
-    for (const { plugin } of await this.connection.query<{ plugin: string }>(sql.pluginsWithExpired, [before])) {
-      if (removed >= limit) break;
-      removed += await this.#removeExpiredOf(plugin, before, limit - removed);
-    }
-    return removed;
+    const [found] = await this.connection.query<{ plugin: string }>(sql.pluginWithExpired, [before]);
+    return found ? this.#removeExpiredOf(found.plugin, before, limit) : 0;
   }
 
   /** Locks and returns the usage of a plugin. */

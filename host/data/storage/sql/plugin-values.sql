@@ -25,9 +25,9 @@ update plugin_usage set keys = $2, bytes = $3 where plugin = $1
 -- statement: remove
 delete from plugin_values where plugin = $1 and key = $2 returning length(value) as bytes, expires_at
 
--- The plugins that have values which expired until $1.
--- statement: pluginsWithExpired
-select distinct plugin from plugin_values where expires_at <= $1 order by plugin
+-- A plugin that has values which expired until $1.
+-- statement: pluginWithExpired
+select plugin from plugin_values where expires_at <= $1 limit 1
 
 -- At most $3 values of the plugin $1 that expired until $2.
 -- statement: removeExpired
