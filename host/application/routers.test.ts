@@ -124,6 +124,32 @@ Routers('a GET route can have the path of an endpoint', async () => {
   assert.is((await fetch(`${app.url}/hello`, { method: 'PUT' })).headers.get('allow'), 'POST, HEAD, GET');
 });
 
+for (const order of ['before', 'after'])
+  Routers(`a route goes before an endpoint whose template it matches, registered ${order} it`, async () => {
+    const app = makeApp(folder);
+    const router = new Router().get('/items/new', (ctx) => void (ctx.body = 'a form'));
+    if (order === 'before') app.registerRouter('form', router);
+    for (const [name, path, method] of [
+      ['item', '/items/{id}', 'get'],
+      ['part', '/items/new/parts/{id}', 'post'],
+    ] as const)
+      app.registerEndpoint({
+        ...{ name, path, output: z.any(), run: async ({ id }: { id: string }) => id },
+        input: z.strictObject({ id: z.string() }).meta({ 'x-aana-method': method }),
+      });
+    if (order === 'after') app.registerRouter('form', router);
+    await using served = await started(app);
+    const read = async (path: string): Promise<string> => (await fetch(`${served.url}${path}`)).text();
+    assert.equal(
+      [await read('/items/new'), await read('/items/old'), await read('/items/ne%77')],
+      [...['a form', '"old"', '"new"']],
+    );
+    assert.is((await fetch(`${served.url}/items/new`, { method: 'HEAD' })).status, 200);
+    assert.is((await postJson(`${served.url}/items/new`)).status, 405);
+    app.unregisterRouter('form');
+    assert.is(await read('/items/new'), '"new"');
+  });
+
 /** Starts another Koa application around this one on a free port. */
 async function within(
   app: AanaApp,

@@ -76,7 +76,10 @@ export class Services {
   readonly pulls: ModelPulls;
   readonly deployments: DeploymentManager;
   readonly routers = new RouterSet();
-  readonly endpoints = new EndpointRegistry({ ownerOf: (path, method) => this.routers.ownerOf(path, method) });
+  readonly endpoints = new EndpointRegistry({
+    ownerOf: (path, method) => this.routers.ownerOf(path, method),
+    hasRoute: (path, method) => this.routers.hasRoute(path, method),
+  });
   readonly pluginSet: PluginSet;
   /** What plugins get of this application. Those with `media` need `openMedia` first. */
   readonly pluginPorts: PluginPorts;

@@ -48,16 +48,25 @@ export class EndpointRegistry {
   /** Endpoints of plugins that were removed. A reload does not add them again. */
   readonly #removed = new Set<string>();
   readonly #ownerOf: (path: string, method: string) => string | undefined;
+  readonly #hasRoute: (path: string, method: string) => boolean;
   readonly #listeners = new Set<() => void>();
   /** Made by the first look-up after a change. */
   #byPath: PathTree<ServedEndpoint> | undefined;
   #version = 0;
 
-  /** `ownerOf` returns the owner of a path and method that no endpoint has, such as `router pages`. */
+  /**
+   * `ownerOf` returns the owner of a path and method that no endpoint has, such as `router pages`. `hasRoute` says
+   * whether exactly this path has a route, which then goes before an endpoint whose template it matches.
+   */
   constructor({
     ownerOf = () => undefined,
-  }: { readonly ownerOf?: (path: string, method: string) => string | undefined } = {}) {
+    hasRoute = () => false,
+  }: {
+    readonly ownerOf?: (path: string, method: string) => string | undefined;
+    readonly hasRoute?: (path: string, method: string) => boolean;
+  } = {}) {
     this.#ownerOf = ownerOf;
+    this.#hasRoute = hasRoute;
   }
 
   /** A number that grows with each change of the served endpoints. */
@@ -150,13 +159,14 @@ export class EndpointRegistry {
     for (const endpoint of this.list()) if (endpoint.plugin === plugin) this.#drop(endpoint.name);
   }
 
-  /** Returns the endpoint of a path, or of a path that matches its template. */
+  /** Returns the endpoint of a path, or of a path that matches its template and has no route of its own. */
   find(path: string): ServedEndpoint | undefined {
     if (!this.#byPath) {
       this.#byPath = new PathTree();
       for (const endpoint of this.#byName.values()) this.#byPath.set(endpoint.path, endpoint);
     }
-    return this.#byPath.find(path);
+    const found = this.#byPath.find(path);
+    return found && found.path !== path && this.#hasRoute(path, methodOf(found)) ? undefined : found;
   }
 
   get(name: string): ServedEndpoint | undefined {

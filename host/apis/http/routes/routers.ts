@@ -26,6 +26,8 @@ interface Registered {
 /** The routers of the application by name, in the order of registration. */
 export class RouterSet {
   readonly #routers = new Map<string, Registered>();
+  /** The methods and paths of routes without parameters, such as `GET /pages/new`. */
+  #literal: ReadonlySet<string> = new Set();
 
   /**
    * Adds a router. Throws `RouterError` if its name is taken, or if one of its routes belongs to the host, to another
@@ -53,11 +55,13 @@ export class RouterSet {
         throw routerError(`router ${name}: ${methods.at(-1)} ${String(path)} already belongs to router ${other.name}`);
     }
     this.#routers.set(name, { name, router, handle: router.routes() as Middleware });
+    this.#changed();
   }
 
   /** Removes a router. Does nothing if no router has this name. */
   remove(name: string): void {
     this.#routers.delete(name);
+    this.#changed();
   }
 
   names(): string[] {
@@ -68,6 +72,11 @@ export class RouterSet {
   ownerOf(path: string, method: string): string | undefined {
     const found = this.#find(path, method);
     return found && `router ${found.name}`;
+  }
+
+  /** Whether a route has exactly this path, and not only a pattern that it matches. */
+  hasRoute(path: string, method: string): boolean {
+    return this.#literal.has(`${method} ${path}`);
   }
 
   /** Returns the handler of the router that has a route for this request. */
@@ -98,6 +107,13 @@ export class RouterSet {
       if (route) return String(route.path);
     }
     return undefined;
+  }
+
+  #changed(): void {
+    const routes = [...this.#routers.values()].flatMap(({ router }) => router.stack);
+    this.#literal = new Set(
+      routes.flatMap(({ path, methods }) => (typeof path === 'string' ? methods.map((one) => `${one} ${path}`) : [])),
+    );
   }
 
   #find(path: string, method: string): Registered | undefined {
