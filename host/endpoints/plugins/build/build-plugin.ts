@@ -11,12 +11,16 @@ import { findBuildTools, toolVersions } from './build-tools.ts';
 import { type BuildLimits, containedBuild, defaultBuildLimits } from './contained-build.ts';
 import { guestWorld } from './guest-world.ts';
 import { PluginFiles } from './plugin-files.ts';
+import { prepareFolder } from '../sandbox/code-folder.ts';
 
 export interface BuildOptions {
   readonly log: Logger;
-  /** Folder below which the tools are kept if they have to be fetched. Default: `build/` of this package. */
+  /**
+   * Folder below which the tools are kept if they have to be fetched, and what builds have made. Default: `build/` of
+   * this package.
+   */
   readonly cacheDir?: string;
-  /** Whether to build even when no input has changed. */
+  /** Whether to build even when no input has changed, and to use nothing that earlier builds have made. */
   readonly force?: boolean;
   /** Path of the component. Default: the path in the manifest. */
   readonly outDir?: string;
@@ -42,6 +46,8 @@ interface Stamp {
 
 /** The version of the build. It changes when the same sources give a different component. */
 const BUILDER = 'fetch is the one of the web';
+
+const defaultCacheDir = join(packageRoot, 'build');
 
 /** The contract between host and guests. */
 export const worldFile = join(packageRoot, 'wit', 'world.wit');
@@ -102,12 +108,13 @@ async function build(
   options: BuildOptions,
 ): Promise<void> {
   const startedAt = performance.now();
-  const { log, cacheDir = join(packageRoot, 'build'), limits = defaultBuildLimits, signal } = options;
+  const { log, cacheDir = defaultCacheDir, limits = defaultBuildLimits, signal } = options;
   const tools = await findBuildTools({ cacheDir, log, signal }).catch((cause: unknown) => {
     signal?.throwIfAborted();
     throw pluginLoadError(manifest.name, `cannot be built: its tools are missing: ${messageOf(cause)}`, cause);
   });
-  const made = await containedBuild({ manifest, world: world.text, tools }, `${component}.build`, limits, signal);
+  const workshop = { world: world.text, toolchain: world.toolchain, tools, kept: await keptFolder(manifest, options) };
+  const made = await containedBuild({ manifest, workshop }, `${component}.build`, limits, signal);
   signal?.throwIfAborted();
   const inputs = Object.fromEntries(
     await Promise.all(made.files.map(async (file) => [file, sha256(await readFile(file))] as const)),
@@ -122,6 +129,19 @@ async function build(
     bytes: made.component.length,
     ms: Math.round(performance.now() - startedAt),
   });
+}
+
+/** Returns the folder of what builds have made, unless it cannot be used or everything has to be made anew. */
+async function keptFolder(
+  { name }: PluginManifest,
+  { cacheDir = defaultCacheDir, force }: BuildOptions,
+): Promise<string | undefined> {
+  if (force === true) return undefined;
+  const folder = join(cacheDir, 'plugins');
+  return prepareFolder(name, folder).then(
+    () => folder,
+    () => undefined,
+  );
 }
 
 async function isUpToDate(component: string, toolchain: string): Promise<boolean> {

@@ -4,14 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { AanaError, type ErrorRecord, fromErrorRecord } from '../../../base/core/errors.ts';
 import { runContained, type RunContainedResult } from '../../../base/processes/index.ts';
 import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
-import type { MadeComponent } from './make-component.ts';
+import type { MadeComponent, Workshop } from './make-component.ts';
 
 /** The request that the process of a build finds in its folder. */
 export interface BuildRequest {
   readonly manifest: PluginManifest;
-  readonly world: string;
-  /** Folder in whose `node_modules` the tools are. */
-  readonly tools: string;
+  readonly workshop: Workshop;
 }
 
 /** The result that it leaves there. The component is a separate file. */

@@ -10,6 +10,8 @@ export interface DefinitionCall {
   readonly callee: Range;
   /** Members `input` and `output` of the literal that only describe. They end before the next member. */
   readonly schemas: readonly Range[];
+  /** Member `run`, if its value is a function or a name. */
+  readonly run: Range | undefined;
   /** Names of constants that it spreads. */
   readonly spreads: readonly string[];
 }
@@ -56,6 +58,7 @@ export function definitionsIn(program: object): Definitions {
     calls.push({
       callee,
       schemas: isSelfish(literal) ? [] : schemaMembers(literal, names),
+      run: pureMembers(literal, names, ['run'])[0]?.member,
       spreads: isSelfish(literal) ? [] : spreadsOf(literal),
     });
   }
@@ -156,13 +159,17 @@ function constantsOf(statement: Node): { name: unknown & string; value: Node; is
 }
 
 /** Returns the members `input` and `output` that are pure, each with what follows it up to the next member. */
-function schemaMembers(literal: Node, names: Names): Range[] {
+const schemaMembers = (literal: Node, names: Names): Range[] =>
+  pureMembers(literal, names, ['input', 'output']).map(({ member, next }) => ({ start: member.start, end: next }));
+
+/** Returns the pure members of these names, and where the next members begin. */
+function pureMembers(literal: Node, names: Names, keys: readonly string[]): { member: Node; next: number }[] {
   const members = literal['properties'] as readonly Node[];
   return members.flatMap((member, n) => {
-    if (member.type !== 'Property' || member['computed'] === true || !names.isPure(member['value'] as Node)) return [];
+    if (member.type !== 'Property' || member['kind'] !== 'init' || member['computed'] === true) return [];
     const key = member['key'] as Node;
-    if (!['input', 'output'].includes(String(key['name'] ?? key['value']))) return [];
-    return [{ start: member.start, end: members[n + 1]?.start ?? literal.end - 1 }];
+    if (!keys.includes(String(key['name'] ?? key['value'])) || !names.isPure(member['value'] as Node)) return [];
+    return [{ member, next: members[n + 1]?.start ?? literal.end - 1 }];
   });
 }
 

@@ -55,19 +55,22 @@ export class DefinedEndpoints {
   transform(
     code: string,
     id: string,
-    { ast, magicString }: { readonly ast?: object | undefined; readonly magicString?: RolldownMagicString | undefined },
+    meta: { readonly ast?: object | undefined; readonly magicString?: RolldownMagicString | undefined },
   ): RolldownMagicString | undefined {
-    if (!magicString) return undefined;
-    if (!this.#facts && /[\\/]zod[\\/]v4[\\/]/.test(id)) return withComputedDefaults(code, magicString);
+    if (!this.#facts && /[\\/]zod[\\/]v4[\\/]/.test(id)) return withComputedDefaults(code, meta);
     const file = relative(this.#dir, id).split(sep).join('/');
     if (!isAbsolute(id) || file.startsWith('../') || /(^|\/)node_modules\//.test(file)) return undefined;
-    if (!ast || !/\bzod\b|aana-host\/plugin/.test(code)) return undefined;
+    if (!/\bzod\b|aana-host\/plugin/.test(code)) return undefined;
+    const { ast, magicString } = meta; // made when they are read
+    if (!ast || !magicString) return undefined;
     const definitions = definitionsIn(ast);
     const named = definitions.calls.map((call, n) => ({ ...call, name: `${file}#${n}` }));
     const chosen = named.filter(({ name }) => !this.#facts || this.#facts[name]);
     this.#calls += chosen.length;
-    for (const [n, { callee, name }] of chosen.entries()) {
+    for (const [n, { callee, run, name }] of chosen.entries()) {
       magicString.update(callee.start, callee.end, `aanaDefine${n}`);
+      // Nothing runs while it learns. Without the functions, the same definitions give the same bundle.
+      if (!this.#facts && run) magicString.update(run.start, run.end, 'run() {}');
       magicString.append(`\nimport { define as aanaDefine${n} } from ${JSON.stringify(PREFIX + name)};`);
     }
     if (this.#facts) withoutSchemas(magicString, definitions, chosen);
@@ -93,8 +96,12 @@ function withoutSchemas(
 }
 
 /** Makes the definitions of zod say whether a function computes a default. */
-function withComputedDefaults(code: string, magicString: RolldownMagicString): RolldownMagicString | undefined {
+function withComputedDefaults(
+  code: string,
+  { magicString }: { readonly magicString?: RolldownMagicString | undefined },
+): RolldownMagicString | undefined {
+  if (!code.includes('get defaultValue()')) return undefined;
   const places = [...code.matchAll(ZOD_DEFAULT)];
-  for (const { index } of places) magicString.appendLeft(index, 'isComputed: typeof defaultValue === "function", ');
+  for (const { index } of places) magicString?.appendLeft(index, 'isComputed: typeof defaultValue === "function", ');
   return places.length > 0 ? magicString : undefined;
 }

@@ -6,10 +6,10 @@ import { makeComponent } from './make-component.ts';
 
 const folder = process.argv[2] ?? '';
 const files = buildFiles(folder);
-const { manifest, world, tools } = JSON.parse(await readFile(files.request, 'utf8')) as BuildRequest;
+const { manifest, workshop } = JSON.parse(await readFile(files.request, 'utf8')) as BuildRequest;
 let outcome: BuildOutcome;
 try {
-  const { component, ...made } = await makeComponent(manifest, world, folder, tools);
+  const { component, ...made } = await makeComponent(manifest, workshop, folder);
   await writeFile(files.component, component);
   outcome = { made };
 } catch (error) {

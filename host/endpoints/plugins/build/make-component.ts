@@ -1,11 +1,11 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { packageRoot } from '../../../base/core/package-root.ts';
 import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
 import type { BundleMap } from './source-positions.ts';
 import { loadBuildTools } from './build-tools.ts';
 import { bundlePlugin } from './bundle.ts';
 import { DefinedEndpoints, type FactsByCall } from './endpoint-facts.ts';
+import { KeptBuilds } from './kept-builds.ts';
 
 /** A built plugin. */
 export interface MadeComponent {
@@ -16,26 +16,41 @@ export interface MadeComponent {
   readonly files: readonly string[];
 }
 
+/** Where and with what a component is made. */
+export interface Workshop {
+  /** The world of the component. */
+  readonly world: string;
+  /** Folder in whose `node_modules` the tools are. */
+  readonly tools: string;
+  /** The versions of all that makes a component of a bundle, the world included. */
+  readonly toolchain: string;
+  /** Folder of what earlier builds have made, to which only this user can write. Absent: each build makes all anew. */
+  readonly kept?: string | undefined;
+}
+
 /**
- * Bundles a plugin's entry into one module and compiles it with `world` into a component. This runs code of the plugin.
- * Temporary files go into `folder`. The tools are in the `node_modules` of `tools`.
+ * Bundles a plugin's entry into one module and compiles the module into a component. This runs code of the plugin.
+ * Temporary files go into `folder`.
  */
 export async function makeComponent(
   manifest: PluginManifest,
-  world: string,
+  { world, tools, toolchain, kept }: Workshop,
   folder: string,
-  tools: string = packageRoot,
 ): Promise<MadeComponent> {
   const { componentize } = await loadBuildTools(tools);
   const witPath = join(folder, 'world.wit');
   await writeFile(witPath, world);
-  const compile = (jsSource: string, optSize = false) =>
+  const builds = new KeptBuilds(kept);
+  const compile = (jsSource: string, optSize: boolean) =>
     componentize({ witPath, jsSource, world: 'plugin', sync: true, optSize });
+  const evaluate = (code: string) =>
+    builds.make([toolchain, 'facts', code], async () => Buffer.from(await toldBy(compile(code, true))));
   try {
-    const learned = await learnedFacts(manifest, tools, compile);
+    const learned = await learnedFacts(manifest, tools, evaluate);
     const defined = learned && new DefinedEndpoints(manifest.dir, learned.facts);
     const { code, positions, waitsAt, files } = await bundlePlugin(manifest, tools, defined);
-    const { component } = await compile(code).catch((cause: unknown) => {
+    const made = builds.make([toolchain, 'component', code], async () => (await compile(code, false)).component);
+    const component = await made.catch((cause: unknown) => {
       throw pluginLoadError(
         manifest.name,
         `cannot be made into a component: ${positions.translate(evaluationError(cause, waitsAt))}`,
@@ -55,20 +70,25 @@ export async function makeComponent(
 async function learnedFacts(
   manifest: PluginManifest,
   tools: string,
-  evaluate: (code: string, optSize: boolean) => Promise<unknown>,
+  evaluate: (code: string) => Promise<Uint8Array>,
 ): Promise<{ readonly facts: FactsByCall; readonly files: readonly string[] } | undefined> {
   try {
     const defined = new DefinedEndpoints(manifest.dir);
     const { code, files } = await bundlePlugin(manifest, tools, defined);
     if (defined.calls === 0) return undefined;
-    const told = await evaluate(`${code}\nglobalThis.aanaTellLearned();`, true).catch(
-      (thrown: Error) => thrown.message,
-    );
-    const [, facts] = /Error: aana-learned (.*)$/m.exec(String(told)) ?? [];
-    return facts === undefined ? undefined : { facts: JSON.parse(facts) as FactsByCall, files };
+    const facts = Buffer.from(await evaluate(`${code}\nglobalThis.aanaTellLearned();`)).toString();
+    return { facts: JSON.parse(facts) as FactsByCall, files };
   } catch {
     return undefined;
   }
+}
+
+/** Returns the facts that an evaluation tells by its error. */
+async function toldBy(evaluation: Promise<unknown>): Promise<string> {
+  const told = await evaluation.catch((thrown: Error) => thrown.message);
+  const [, facts] = /Error: aana-learned (.*)$/m.exec(String(told)) ?? [];
+  if (facts === undefined) throw new Error('the evaluation has told nothing');
+  return facts;
 }
 
 /** Returns why the top level of the sources failed, without the prefixes of the compiler. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { packageRoot } from '../../../base/core/package-root.ts';
 import { silentLogger as log } from '../../../base/core/log/logger.ts';
 import { worldFile } from '../build/build-plugin.ts';
 import { guestWorld } from '../build/guest-world.ts';
@@ -43,7 +44,7 @@ Older('import fewer functions, and run', async () => {
     assert.match(world, later);
     world = world.replace(later, '');
   }
-  const { component } = await makeComponent(manifest, world, dir);
+  const { component } = await makeComponent(manifest, { world, tools: packageRoot, toolchain: '' }, dir);
   await writeFile(manifest.component, component);
   const ports = new FakePorts();
   const host = new PluginHost({ sandbox: testSandbox, ports, cacheDir: dir, log });

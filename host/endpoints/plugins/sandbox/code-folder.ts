@@ -6,8 +6,8 @@ import { pluginLoadError } from '../set/manifest.ts';
 const dayMs = 24 * 60 * 60 * 1000;
 /** Bytes of a folder above which code that was not used for long is removed. */
 const maxFolderBytes = 2 * 1024 * 1024 * 1024;
-/** Names of code and of what is known of components. The folder may have other files. */
-const ownName = /^[0-9a-f]{64}\.(?:code|json|wasm)$/;
+/** Names of code, of what is known of components, and of what builds have made. The folder may have other files. */
+const ownName = /^[0-9a-f]{64}\.(?:code|json|wasm|built)$/;
 
 export const codePath = (folder: string, sha256: string): string => join(folder, `${sha256}.code`);
 
