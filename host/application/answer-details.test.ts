@@ -3,10 +3,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../base/core/log/logger.ts';
 import { EchoTextGeneration } from '../inference/deployments/fixtures/echo-text-generation.ts';
-import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
 import { makeApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
+import { buildTestPlugin } from '../endpoints/plugins/fixtures/build-test-plugin.ts';
 
 const Details = suite('the details of a language model’s answer');
 const folder = makeFolder();
@@ -45,7 +44,7 @@ Details('reach a plugin with a whole answer and at the end of a stream', async (
   const manifest = { name: 'details', version: '1.0.0', capabilities: ['deployments'], deployments: ['llm'] };
   await writeFile(join(plugin, 'plugin.json'), JSON.stringify(manifest));
   await writeFile(join(plugin, 'src/index.ts'), SOURCE);
-  await buildPlugin(plugin, { log: silentLogger });
+  await buildTestPlugin(plugin);
   await using app = makeApp(folder);
   app.registerDeployment('llm', EchoTextGeneration.options());
   await started(app.registerPlugins(plugin));

@@ -6,8 +6,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../base/core/abort.ts';
 import { type AanaApp, type AanaAppOptions, type AanaError, silentLogger } from 'aana-host';
-import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
 import { makeApp as makePlainApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
+import { buildTestPlugin } from '../endpoints/plugins/fixtures/build-test-plugin.ts';
 
 const SOURCE = `
 const info = (name) => ({ name, path: '/own/' + name, summary: 'its own words', description: '', inputSchema: '{"type":"object"}', outputSchema: '{}', streaming: false });
@@ -27,7 +27,7 @@ Components.before(async () => {
   await writeFile(join(plugin, 'plugin.json'), '{"name":"sample","version":"1.0.0"}');
   await writeFile(join(plugin, 'src/index.ts'), SOURCE);
   await writeFile(join(folder, 'ffmpeg'), '#!/bin/sh\necho "ffmpeg version 9.0 fake"\n', { mode: 0o755 });
-  await buildPlugin(plugin, { log: silentLogger });
+  await buildTestPlugin(plugin);
 });
 Components.after(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -8,12 +8,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Router } from '@koa/router';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type AanaApp, Endpoint, type HandleOf, type HostEndpointContext, silentLogger, z } from 'aana-host';
-import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
+import { type AanaApp, Endpoint, type HandleOf, type HostEndpointContext, z } from 'aana-host';
 import { until } from '../test/helpers/server.ts';
 import type { UsageRecord } from '../data/usage/index.ts';
 import { ReporterDeployment, type Told } from './fixtures/reporter-deployment.ts';
 import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
+import { buildTestPlugin } from '../endpoints/plugins/fixtures/build-test-plugin.ts';
 
 const Scope = suite('the context of a request');
 const folder = makeFolder();
@@ -134,7 +134,7 @@ Scope.before(async () => {
   const manifest = { name: 'teller', version: '1.0.0', capabilities: ['deployments'], deployments: ['reporter'] };
   await writeFile(join(plugin, 'plugin.json'), JSON.stringify(manifest));
   await writeFile(join(plugin, 'src/index.ts'), PLUGIN);
-  await buildPlugin(plugin, { log: silentLogger });
+  await buildTestPlugin(plugin);
   app = makeApp(
     folder,
     {},

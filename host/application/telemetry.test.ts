@@ -10,13 +10,13 @@ import { AanaApp } from 'aana-host';
 import { loadConfig } from '../base/config/index.ts';
 import { silentLogger } from '../base/core/log/logger.ts';
 import { SentimentDeployment } from '../inference/deployments/fixtures/sentiment-deployment.ts';
-import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
 import { makeMedia, sine, testFfmpeg } from '../test/helpers/media/media-files.ts';
 import { until } from '../test/helpers/server.ts';
 import { skip } from '../test/skip.ts';
 import { Receiver } from '../data/webhooks/fixtures/receiver.ts';
 import { type RecordedSpan, Recorder, type Tree } from './fixtures/recorder.ts';
 import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
+import { buildTestPlugin } from '../endpoints/plugins/fixtures/build-test-plugin.ts';
 
 const Reported = suite('the telemetry of an application');
 const folder = makeFolder();
@@ -155,7 +155,7 @@ else {
         }),
       );
       await writeFile(join(plugin, 'src/index.ts'), SOURCE);
-      await buildPlugin(plugin, { log: silentLogger });
+      await buildTestPlugin(plugin);
       await using app = makeApp(
         folder,
         { telemetry },

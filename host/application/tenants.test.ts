@@ -4,9 +4,9 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type AanaApp, silentLogger } from 'aana-host';
-import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
+import type { AanaApp } from 'aana-host';
 import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
+import { buildTestPlugin } from '../endpoints/plugins/fixtures/build-test-plugin.ts';
 
 const SOURCE = `
 import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
@@ -49,7 +49,7 @@ Tenants.before(async () => {
     }),
   );
   await writeFile(join(plugin, 'src/index.ts'), SOURCE);
-  await buildPlugin(plugin, { log: silentLogger });
+  await buildTestPlugin(plugin);
 });
 Tenants.after(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -7,13 +7,13 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../inference/engines/fixtures/real-models.ts';
 import { startOpenAiApp } from '../../apis/openai/fixtures/openai-app.ts';
-import { LlamaTextGenerationDeployment, silentLogger } from 'aana-host';
-import { buildPlugin } from '../../endpoints/plugins/build/build-plugin.ts';
+import { LlamaTextGenerationDeployment } from 'aana-host';
 import { labelName, sampleName } from '../../base/telemetry/index.ts';
 import { until } from '../../test/helpers/server.ts';
 import { skip } from '../../test/skip.ts';
 import { makeFolder } from '../fixtures/test-app.ts';
 import { describedMetrics } from './described-metrics.ts';
+import { buildTestPlugin } from '../../endpoints/plugins/fixtures/build-test-plugin.ts';
 
 const Requests = suite('the metrics of real requests');
 const folder = makeFolder();
@@ -34,7 +34,7 @@ async function counter(): Promise<string> {
   const manifest = { name: 'counter', version: '1.0.0', capabilities: ['storage'] };
   await writeFile(join(plugin, 'plugin.json'), JSON.stringify(manifest));
   await writeFile(join(plugin, 'src/index.ts'), SOURCE);
-  await buildPlugin(plugin, { log: silentLogger });
+  await buildTestPlugin(plugin);
   return plugin;
 }
 

@@ -3,12 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../../base/core/log/logger.ts';
-import { buildPlugin } from '../../endpoints/plugins/build/build-plugin.ts';
 import { linkDependencies } from '../../test/helpers/plugin-project.ts';
 import { post, type RunningServer, serve, startServe, until } from '../../test/helpers/server.ts';
 import { newPlugin } from './new-plugin.ts';
 import { command, type CommandResult } from '../../test/helpers/command-line/command.ts';
+import { buildTestPlugin } from '../../endpoints/plugins/fixtures/build-test-plugin.ts';
 
 const Plugins = suite('aana-host plugins, SIGHUP and aana-host dev');
 let folder = '';
@@ -28,7 +27,7 @@ Plugins.before(async () => {
   };
   await newPlugin(plugin);
   linkDependencies(plugin);
-  await buildPlugin(plugin, { log: silentLogger });
+  await buildTestPlugin(plugin);
 });
 Plugins.after(() => rm(folder, { recursive: true, force: true }));
 

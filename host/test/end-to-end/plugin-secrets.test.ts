@@ -6,11 +6,10 @@ import { join } from 'node:path';
 import * as tar from 'tar';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../../base/core/log/logger.ts';
 import { Collector } from '../../base/telemetry/fixtures/collector.ts';
-import { buildPlugin } from '../../endpoints/plugins/build/build-plugin.ts';
 import { command } from '../helpers/command-line/command.ts';
 import { post, type RunningServer, serve, until } from '../helpers/server.ts';
+import { buildTestPlugin } from '../../endpoints/plugins/fixtures/build-test-plugin.ts';
 
 const FORMS = ['raw', 'json', 'url', 'form', 'query', 'many'];
 const WAYS = [
@@ -97,7 +96,7 @@ Secrets.before(async () => {
   await mkdir(join(plugin, 'src'), { recursive: true });
   await writeFile(join(plugin, 'plugin.json'), JSON.stringify(manifest));
   await writeFile(join(plugin, 'src/index.ts'), source);
-  await buildPlugin(plugin, { log: silentLogger });
+  await buildTestPlugin(plugin);
   config.plugin_settings.leak.file_file = join(folder, 'secret');
   await writeFile(config.plugin_settings.leak.file_file, `${file}\n`);
   collector = await Collector.start();

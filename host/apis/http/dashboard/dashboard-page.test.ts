@@ -69,8 +69,8 @@ const pressIn = (selector: string, text: string): Promise<void> =>
 async function pressOf(within: string, text: string): Promise<void> {
   const buttons = `${within}.flatMap((part) => [...part.querySelectorAll('button')])`;
   const find = `${buttons}.find((one) => one.innerText === ${JSON.stringify(text)} && !one.disabled)`;
-  await page.until(find);
-  await page.evaluate(`${find}.focus(), ${find}.click()`);
+  // In one step, because the page may draw its rows anew after any.
+  await page.until(`(() => { const found = ${find}; found?.focus(); found?.click(); return found !== undefined; })()`);
 }
 
 /** Chooses a word in the list with this label. An empty word means all. */

@@ -9,11 +9,11 @@ import { delay } from '../../../base/core/abort.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
-import { buildPlugin } from '../build/build-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { runPlugin } from '../fixtures/run-plugin.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
 import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
+import { buildTestPlugin, testCacheDir } from '../fixtures/build-test-plugin.ts';
 
 /** Code that has the same result in a guest and in Node. Each of them is the body of an asynchronous function. */
 const cases: Record<string, string> = {
@@ -102,9 +102,9 @@ Async.before(async () => {
     ),
   );
   ({ cases: inNode } = await import(pathToFileURL(join(dir, 'src/cases.mjs')).href));
-  await buildPlugin(dir, { log: silentLogger });
+  await buildTestPlugin(dir);
   const limits = { memoryBytes: 64 * 1024 * 1024 };
-  host = new PluginHost({ sandbox: testSandbox, ports, cacheDir: join(dir, 'cache'), log: silentLogger, limits });
+  host = new PluginHost({ sandbox: testSandbox, ports, cacheDir: testCacheDir(), log: silentLogger, limits });
   plugin = await host.load(dir);
 });
 Async.after(async () => {

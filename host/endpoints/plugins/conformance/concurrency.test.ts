@@ -8,11 +8,11 @@ import { delay } from '../../../base/core/abort.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
-import { buildPlugin } from '../build/build-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { runPlugin } from '../fixtures/run-plugin.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
 import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
+import { buildTestPlugin, testCacheDir } from '../fixtures/build-test-plugin.ts';
 
 const fixture = join(packageRoot, 'host', 'endpoints', 'plugins', 'fixtures', 'concurrency');
 
@@ -25,11 +25,11 @@ let plugin: LoadedPlugin;
 Concurrency.before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'aana-concurrency-'));
   await cp(fixture, dir, { recursive: true });
-  await buildPlugin(dir, { log: silentLogger });
+  await buildTestPlugin(dir);
   host = new PluginHost({
     sandbox: testSandbox,
     ports,
-    cacheDir: join(dir, 'cache'),
+    cacheDir: testCacheDir(),
     log: silentLogger,
     limits: { handles: 64, outputBytes: 4 * 1024 * 1024 },
   });

@@ -14,6 +14,7 @@ import { olderCapabilities } from '../fixtures/older/guest.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { readManifest } from '../set/manifest.ts';
 import { PluginHost } from '../set/plugin-host.ts';
+import { testCacheDir } from '../fixtures/build-test-plugin.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
 
 const SOURCE = `
@@ -47,7 +48,7 @@ Older('import fewer functions, and run', async () => {
   const { component } = await makeComponent(manifest, { world, tools: packageRoot, toolchain: '' }, dir);
   await writeFile(manifest.component, component);
   const ports = new FakePorts();
-  const host = new PluginHost({ sandbox: testSandbox, ports, cacheDir: dir, log });
+  const host = new PluginHost({ sandbox: testSandbox, ports, cacheDir: testCacheDir(), isFast: true, log });
   try {
     const plugin = await host.load(dir);
     const answer = await plugin.run({

@@ -7,10 +7,10 @@ import * as assert from 'uvu/assert';
 import { AanaError } from '../../../base/core/errors.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { invoke, pluginEndpoints, type ServedEndpoint } from '../../registry/index.ts';
-import { buildPlugin } from '../build/build-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
 import { PluginHost } from '../set/plugin-host.ts';
+import { buildTestPlugin, testCacheDir } from '../fixtures/build-test-plugin.ts';
 
 const Data = suite('schemas as data');
 
@@ -98,9 +98,11 @@ async function withPlugin(
       `import { z } from 'aana-host/plugin';
        export const Item = z.object({ name: z.string().check(z.maxLength(9)) });`,
     );
-    const { component } = await buildPlugin(dir, { log: silentLogger });
-    const options = { sandbox: testSandbox, ports: new FakePorts(), cacheDir: join(dir, 'cache'), log: silentLogger };
-    const host = new PluginHost(options);
+    const { component } = await buildTestPlugin(dir);
+    const host = new PluginHost({
+      ...{ sandbox: testSandbox, ports: new FakePorts(), log: silentLogger },
+      ...{ cacheDir: testCacheDir(), isFast: true },
+    });
     try {
       const endpoints = pluginEndpoints(await host.load(dir)).map((one) => [one.name, one] as const);
       await use(Object.fromEntries(endpoints), await readFile(component));

@@ -6,11 +6,11 @@ import * as assert from 'uvu/assert';
 import { silentLogger as log } from '../../../base/core/log/logger.ts';
 import { sqliteDatabases, sqliteModule } from '../../../data/storage/fixtures/databases.ts';
 import { Storage } from '../../../data/storage/index.ts';
-import { buildPlugin } from '../build/build-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
 import { runPlugin } from '../fixtures/run-plugin.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
+import { buildTestPlugin, testCacheDir } from '../fixtures/build-test-plugin.ts';
 
 const source = `
 import { defineEndpoint, defineHelper, definePlugin, z } from 'aana-host/plugin';
@@ -70,7 +70,8 @@ Sdk.before.each(async (context) => {
   context.host = new PluginHost({
     sandbox: testSandbox,
     ports: context.ports,
-    cacheDir: context.dir,
+    cacheDir: testCacheDir(),
+    isFast: true,
     log,
     grants: { sample: { capabilities: ['*'], hosts: ['*'] } },
   });
@@ -84,7 +85,7 @@ async function load({ dir, host }: Context, manifest: object, text = source): Pr
   await mkdir(join(dir, 'src'), { recursive: true });
   await writeFile(join(dir, 'plugin.json'), JSON.stringify({ name: 'sample', version: '1.0.0', ...manifest }));
   await writeFile(join(dir, 'src', 'index.ts'), text);
-  await buildPlugin(dir, { log });
+  await buildTestPlugin(dir);
   return host.load(dir);
 }
 

@@ -6,11 +6,11 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../../base/core/abort.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
-import { buildPlugin } from '../build/build-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { runPlugin } from '../fixtures/run-plugin.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
 import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
+import { buildTestPlugin, testCacheDir } from '../fixtures/build-test-plugin.ts';
 
 const SECRET = 'plantedX7-"0123" 456';
 
@@ -91,8 +91,14 @@ Settings.before(async (context) => {
   await writeFile(join(dir, 'plugin.json'), JSON.stringify(manifest));
   await writeFile(join(dir, 'src', 'index.ts'), source);
   const ports = (context.ports = new FakePorts());
-  await buildPlugin(dir, { log: ports.log });
-  context.host = new PluginHost({ sandbox: testSandbox, ports, cacheDir: dir, log: ports.log });
+  await buildTestPlugin(dir);
+  context.host = new PluginHost({
+    sandbox: testSandbox,
+    ports,
+    cacheDir: testCacheDir(),
+    isFast: true,
+    log: ports.log,
+  });
   context.plugin = await context.host.load(dir);
 });
 Settings.after(async ({ host }) => {

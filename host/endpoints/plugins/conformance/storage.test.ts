@@ -8,11 +8,11 @@ import { silentLogger as log } from '../../../base/core/log/logger.ts';
 import { postgresDatabases, sqliteDatabases, sqliteModule } from '../../../data/storage/fixtures/databases.ts';
 import { PluginStorage, Storage } from '../../../data/storage/index.ts';
 import { skip } from '../../../test/skip.ts';
-import { buildPlugin } from '../build/build-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { runPlugin } from '../fixtures/run-plugin.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
 import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
+import { buildTestPlugin, testCacheDir } from '../fixtures/build-test-plugin.ts';
 
 const source = `
 import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
@@ -76,7 +76,7 @@ await writeFile(
   '{ "name": "sample", "version": "1.0.0", "capabilities": ["storage"] }',
 );
 await writeFile(join(folder, 'sample', 'src', 'index.ts'), source);
-await buildPlugin(join(folder, 'sample'), { log });
+await buildTestPlugin(join(folder, 'sample'));
 
 const postgres = await postgresDatabases();
 if (typeof postgres === 'string') skip('storage of plugins in PostgreSQL', postgres);
@@ -92,7 +92,11 @@ for (const databases of [sqliteDatabases(), ...(typeof postgres === 'string' ? [
       await cp(join(folder, 'sample'), join(own, 'sample'), { recursive: true });
       const storage = new Storage({ config, log, sqliteModule });
       const ports = Object.assign(new FakePorts(), { storage: new PluginStorage(storage) });
-      const host = new PluginHost({ ...{ sandbox: testSandbox, ports, cacheDir: folder, log }, grants: {} });
+      const host = new PluginHost({
+        ...{ sandbox: testSandbox, ports, cacheDir: testCacheDir(), log },
+        isFast: true,
+        grants: {},
+      });
       const plugin = await host.load(join(own, 'sample'));
       hosts.push({ plugin, storage, close: () => host.close().then(() => storage.close()) });
     }

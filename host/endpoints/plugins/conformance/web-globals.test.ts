@@ -6,10 +6,10 @@ import { pathToFileURL } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../base/core/log/logger.ts';
-import { buildPlugin } from '../build/build-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
+import { buildTestPlugin, testCacheDir } from '../fixtures/build-test-plugin.ts';
 
 /** Each expression must have the same value in Node and in the sandbox. */
 const cases: Readonly<Record<string, string>> = {
@@ -165,8 +165,8 @@ WebGlobals.before(async () => {
   await writeFile(join(dir, 'src/cases.mjs'), casesModule);
   await writeFile(join(dir, 'src/index.ts'), pluginSource);
   ({ cases: inNode } = await import(pathToFileURL(join(dir, 'src/cases.mjs')).href));
-  await buildPlugin(dir, { log: silentLogger });
-  host = new PluginHost({ sandbox: testSandbox, ports, cacheDir: join(dir, 'cache'), log: silentLogger });
+  await buildTestPlugin(dir);
+  host = new PluginHost({ sandbox: testSandbox, ports, cacheDir: testCacheDir(), isFast: true, log: silentLogger });
   plugin = await host.load(dir);
 });
 WebGlobals.after(async () => {

@@ -3,16 +3,15 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { parse } from '@bytecodealliance/jco-transpile/wasm-tools';
-import { silentLogger } from '../../../base/core/log/logger.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
-import { buildPlugin } from '../build/build-plugin.ts';
 import { olderCapabilities } from '../fixtures/older/guest.ts';
 import { describeComponent } from './compiled-code.ts';
 import { typeProblem } from './component-types.ts';
 import { offered, sandbox, withBytes, withWat } from './fixtures/serve-component.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
+import { buildTestPlugin } from '../fixtures/build-test-plugin.ts';
 
 const Types = suite('the types of components');
 
@@ -28,7 +27,7 @@ const refusalOf = async (wat: string): Promise<string> =>
   );
 
 Types('components of the TypeScript toolchain and of an older world are accepted', async () => {
-  const { component } = await buildPlugin(join(packageRoot, 'plugins', 'video-transcribe'), { log: silentLogger });
+  const { component } = await buildTestPlugin(join(packageRoot, 'plugins', 'video-transcribe'));
   assert.is(await problemOfFile(component), undefined);
   const dir = await mkdtemp(join(tmpdir(), 'aana-older-'));
   assert.is(await problemOfFile(await olderCapabilities.build(dir)), undefined);

@@ -5,9 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../../base/core/abort.ts';
 import { deferred } from '../../../base/core/deferred.ts';
-import { silentLogger } from '../../../base/core/log/logger.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
-import { buildPlugin } from '../build/build-plugin.ts';
 import type { CborValue } from './cbor.ts';
 import type { SandboxProcess } from './sandbox-process.ts';
 import {
@@ -21,6 +19,7 @@ import {
   serveWat,
   waiting,
 } from './fixtures/serve-component.ts';
+import { buildTestPlugin } from '../fixtures/build-test-plugin.ts';
 
 const Sandbox = suite('the sandbox of plugins');
 const long = 'more than ten characters';
@@ -432,7 +431,7 @@ Sandbox('a guest that streams may compute between any two outputs', async () => 
 });
 
 Sandbox('a plugin in TypeScript runs, with resources, typed records and log lines', async () => {
-  const { component } = await buildPlugin(join(packageRoot, 'plugins', 'video-transcribe'), { log: silentLogger });
+  const { component } = await buildTestPlugin(join(packageRoot, 'plugins', 'video-transcribe'));
   await using process = await serveFile(component);
   const described = await process.run({ export: 'describe', args: [], limits: runLimits, answer: () => null }).outcome;
   const [info] = answerOf(described) as { name: string; path: string; streaming: boolean }[];

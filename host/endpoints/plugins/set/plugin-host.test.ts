@@ -10,10 +10,10 @@ import { delay } from '../../../base/core/abort.ts';
 import type { AanaError } from '../../../base/core/errors.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
-import { buildPlugin } from '../build/build-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { type LoadedPlugin, PluginHost } from './plugin-host.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
+import { buildTestPlugin } from '../fixtures/build-test-plugin.ts';
 
 const fixture = join(packageRoot, 'host', 'endpoints', 'plugins', 'fixtures', 'conformance');
 
@@ -74,7 +74,7 @@ const info =
 Loading('a version that has ended is no longer in memory, also while its successors serve', async ({ host }) => {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
-  await buildPlugin(fixture, { log: silentLogger });
+  await buildTestPlugin(fixture);
   let current = await host.load(fixture);
   const ended: WeakRef<LoadedPlugin>[] = [];
   for (let version = 0; version < 3; version += 1) {
@@ -93,7 +93,7 @@ Loading('a version that has ended is no longer in memory, also while its success
 });
 
 Loading('a second load of a component compiles nothing', async ({ host }) => {
-  await buildPlugin(fixture, { log: silentLogger });
+  await buildTestPlugin(fixture);
   const plugin = await host.load(fixture);
   await plugin.close();
   const entries = async (): Promise<string[]> => (await readdir(join(cacheDir, 'plugins'))).toSorted();
@@ -107,13 +107,13 @@ Loading('a second load of a component compiles nothing', async ({ host }) => {
 });
 
 Loading('two plugins of one name are refused', async ({ host }) => {
-  await buildPlugin(fixture, { log: silentLogger });
+  await buildTestPlugin(fixture);
   await host.load(fixture);
   assert.is(await reasonOf(host.load(fixture)), 'plugin conformance is loaded already');
 });
 
 Loading('a plugin that needs more memory than the limit is refused', async () => {
-  await buildPlugin(fixture, { log: silentLogger });
+  await buildTestPlugin(fixture);
   const small = new PluginHost({
     sandbox: testSandbox,
     ports: new FakePorts(),
@@ -183,7 +183,7 @@ Loading('a component that imports what the host does not offer is refused by the
 const invocation = { requestId: 'r', deadlineMs: 30_000, signal: new AbortController().signal, files: new Map() };
 
 Loading('a component that uses a capability it does not ask for is refused', async ({ dir, host }) => {
-  const { component } = await buildPlugin(fixture, { log: silentLogger });
+  const { component } = await buildTestPlugin(fixture);
   assert.match(
     await reasonOf(host.load(await pluginWith(dir, await readFile(component)))),
     /^plugin sample imports aana:host\/media, which its plugin\.json does not ask for/,
@@ -198,7 +198,7 @@ Loading('a plugin without a capability gets a sentence when it uses it all the s
     `import { call } from 'aana:host/deployments@0.1.0';\nexport const endpoint = { describe: () => [${info}], run: ` +
       `() => call('model', 'echo', '{}', []) };`,
   );
-  await buildPlugin(plugin, { log: silentLogger });
+  await buildTestPlugin(plugin);
   const loaded = await host.load(plugin);
   const error = await loaded
     .run({ endpoint: 'a', input: '{}', ...invocation })
@@ -208,7 +208,7 @@ Loading('a plugin without a capability gets a sentence when it uses it all the s
 });
 
 Loading('a deployment that is not granted cannot be called, by name', async () => {
-  await buildPlugin(fixture, { log: silentLogger });
+  await buildTestPlugin(fixture);
   const host = new PluginHost({
     sandbox: testSandbox,
     ports: new FakePorts(),
@@ -227,7 +227,7 @@ Loading('a deployment that is not granted cannot be called, by name', async () =
 Loading(
   'a component file by itself is a plugin called after it, which asks for all that it imports',
   async ({ dir, host }) => {
-    const { component } = await buildPlugin(fixture, { log: silentLogger });
+    const { component } = await buildTestPlugin(fixture);
     const file = join(dir, 'My Plugin.wasm');
     await cp(component, file);
     const { name, version, run } = await host.load(file);
@@ -274,7 +274,7 @@ for (const { what, endpoints, reason } of descriptions) {
     const plugin = await pluginWith(dir, undefined);
     await mkdir(join(plugin, 'src'));
     await writeFile(join(plugin, 'src', 'index.ts'), describing(endpoints));
-    await buildPlugin(plugin, { log: silentLogger });
+    await buildTestPlugin(plugin);
     assert.match(await reasonOf(host.load(plugin)), reason);
   });
 }

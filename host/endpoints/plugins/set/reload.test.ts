@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaApp, loadConfig, silentLogger } from '../../../index.ts';
 import { isLong } from '../../../test/long.ts';
-import { buildPlugin } from '../build/build-plugin.ts';
+import { buildTestPlugin } from '../fixtures/build-test-plugin.ts';
 
 /**
  * `/sample` answers its version, after a few milliseconds of computing; `/stream` writes more than the sockets between
@@ -45,7 +45,7 @@ Reload.before(async () => {
     await mkdir(join(built, name, 'src'), { recursive: true });
     await writeFile(join(built, name, 'plugin.json'), `{"name":"sample","version":"${version}.0.0"}`);
     await writeFile(join(built, name, 'src/index.ts'), source(version));
-    await buildPlugin(join(built, name), { log: silentLogger });
+    await buildTestPlugin(join(built, name));
     await rm(join(built, name, 'src'), { recursive: true });
   };
   await Promise.all([build('one', 1), build('two', 2)]);
