@@ -44,7 +44,7 @@ export async function check(
         await buildPlugin(source, { log, cacheDir: config.cache_dir, limits: config.plugin_builds, signal });
         const report = await host.inspect(source);
         out.write(reportText(report));
-        await host.check(source);
+        await report.tryStart();
         out.write('  would be started; the server then accepts or refuses the endpoints that it describes\n');
       } catch (error) {
         signal.throwIfAborted();

@@ -12,7 +12,7 @@ const NewPlugin = suite('aana-host new');
 let folder = '';
 
 NewPlugin.before.each(() => {
-  folder = mkdtempSync(join(tmpdir(), 'aana-new-'));
+  folder = mkdtempSync(join(tmpdir(), 'aana new-ü #%20'));
 });
 NewPlugin.after.each(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -32,7 +32,8 @@ NewPlugin('creates a plugin that compiles with its TypeScript configuration and 
   assert.is(testProject(made), 2);
 });
 
-NewPlugin('its tests pass below a folder that has the package and other types', async () => {
+NewPlugin('its tests pass in a workspace that has the package and other types', async () => {
+  writeFileSync(join(folder, 'package.json'), '{"name":"around","private":true,"workspaces":["*"]}');
   linkDependencies(folder);
   for (const name of ['undici-types', '@types/node']) rmSync(join(folder, 'node_modules', name));
   // A link would lead to the right ones.

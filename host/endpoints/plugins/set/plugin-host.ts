@@ -115,6 +115,11 @@ export interface PluginReport {
   readonly gets: PluginRights;
   readonly limits: NamedLimits;
   readonly settings: readonly SettingState[];
+  /**
+   * Starts the process of the plugin and ends it. Rejects unless it can be started. It runs no code of the plugin, so
+   * its endpoints stay unknown.
+   */
+  tryStart(): Promise<void>;
 }
 
 const schema = z.string().transform((text, context): Record<string, unknown> => {
@@ -176,7 +181,8 @@ export class PluginHost {
    * the plugin. Rejects with a `PluginLoadError` like {@link load}.
    */
   async inspect(source: string): Promise<PluginReport> {
-    const { manifest, granted, settings, code } = await this.#read(source);
+    const read = await this.#read(source);
+    const { manifest, granted, settings, code } = read;
     const { name, version } = manifest;
     return {
       name,
@@ -188,16 +194,11 @@ export class PluginHost {
       gets: rightsOf(granted),
       limits: namedLimits(granted.limits, code.concurrency(granted.limits)),
       settings: settings.read().states,
+      tryStart: async () => {
+        const process = await this.#start(read);
+        await process.close();
+      },
     };
-  }
-
-  /**
-   * Starts the process of a built plugin and ends it. Rejects like {@link load} unless it can be started. It runs no
-   * code of the plugin, so its endpoints stay unknown.
-   */
-  async check(source: string): Promise<void> {
-    const process = await this.#start(await this.#read(source));
-    await process.close();
   }
 
   /**
