@@ -55,6 +55,14 @@ const cases: Readonly<Record<string, string>> = {
     `TextDecoder().decode(buffer), new TextDecoder().decode(new Uint8Array(buffer, 1, 2)), new ` +
     `TextDecoder().decode(new DataView(buffer, 2))]`,
   'TextDecoder reads much': `return new TextDecoder().decode(new TextEncoder().encode('ü語'.repeat(10000))) === 'ü語'.repeat(10000)`,
+  'TextDecoder reads any bytes':
+    `const some = [0, 65, 127, 128, 143, 144, 159, 160, 191, 192, 194, 223, 224, 236, 237, 239, 240, 241, 244, 245, ` +
+    `255]; let state = 7; const next = (limit) => (state = (Math.imul(state, 1103515245) + 12345) >>> 0, (state >>> 8) ` +
+    `% limit); return Array.from({ length: 2000 }, () => new TextDecoder().decode(Uint8Array.from({ length: next(9) }, ` +
+    `() => some[next(some.length)])))`,
+  'TextDecoder reads much that is malformed':
+    `const bytes = new TextEncoder().encode('ü語'.repeat(50000)); bytes[bytes.length - 1] = 255; const text = ` +
+    `new TextDecoder().decode(bytes); return [text.length, text.slice(-4), text.startsWith('ü語'.repeat(1000))]`,
   'structuredClone copies data':
     `const from = { n: 1, big: 2n ** 70n, none: undefined, at: new Date(5), re: /a/gi, ` +
     `list: [1, , 3], map: new Map([[{ k: 1 }, new Set([1])]]), bytes: new Uint8Array([1, 2, 3]).subarray(1) }; ` +

@@ -1,6 +1,7 @@
 import { hostCall } from '../host-error.ts';
 import type { Output } from '../../../../wit/generated/world/output.ts';
 import { toBase64 } from '../guest/base64.ts';
+import { joinedBytes } from '../guest/bytes.ts';
 import type { MaybePromise } from '../maybe-promise.ts';
 
 /** Bytes that cross the border at once. */
@@ -33,14 +34,7 @@ export class BytesAnswer<T extends string> {
   /** All bytes. They can be read or sent only once if the answer has a generator, and not from an asynchronous one. */
   get base64(): string {
     if (Symbol.asyncIterator in this.#pieces) throw new TypeError('the bytes come from an asynchronous generator');
-    const pieces = [...this.#pieces];
-    const bytes = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-    let at = 0;
-    for (const piece of pieces) {
-      bytes.set(piece, at);
-      at += piece.length;
-    }
-    return toBase64(bytes);
+    return toBase64(joinedBytes([...this.#pieces]));
   }
 
   /** @internal Sends the answer. Waits while the client has no room for more. */
