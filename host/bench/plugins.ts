@@ -4,7 +4,8 @@
 // the server with all its threads (getrusage) and of the plugin's process (utime and stime of /proc/PID/stat, in
 // hundredths of a second), between the first and the last request of a round, over the requests; that of the load is
 // not in it. `cpuMsPerRequest` and `hostCallCpuMicroseconds`, which is a tenth of what 11 calls take more than one, have
-// both; `sandboxCpuMsPerRequest` is the part of the plugin's process. `npm run bench:plugins -- [--node PATH]…
+// both; `sandboxCpuMsPerRequest` is the part of the plugin's process. `uploads` compares a plugin that reads a file of
+// 16 MiB and answers with it, with host code that does the same. `npm run bench:plugins -- [--node PATH]…
 // [--rounds N] [--ms N] [--only NAME] [--connections N,N] [--no-jco] [--calm SECONDS]`
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -15,6 +16,7 @@ import { packageRoot } from '../base/core/package-root.ts';
 import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
 import { httpComponent, jcoProgram } from './plugins/jco-component.ts';
 import { LoadProcess, startJco, startServer, type Subject } from './plugins/processes.ts';
+import { uploadsBesideHostCode } from './plugins/uploads.ts';
 import { AsyncDisposableStack, sample, type Sample } from './plugins/sample.ts';
 import { machineLoad, median, reportHead, round } from './report.ts';
 
@@ -198,6 +200,7 @@ async function measure(node: string): Promise<unknown> {
     results,
     hostCallCpuMicroseconds: callCosts.length > 0 ? round(median(callCosts), 1) : undefined,
     ...(aana && {
+      uploads: await uploadsBesideHostCode(aana, rounds, calmMs),
       waitingInvocations: await mostWaiting(load, aana),
       residentMb: Math.round((await aana.usage()).rssBytes / 2 ** 20),
     }),

@@ -1,5 +1,6 @@
 // The host with the benchmark's plugin, an endpoint in host code and a deployment that answers at once. Started by
 // ../plugins.ts.
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type * as z from 'zod';
 import { loadConfig } from '../../base/config/index.ts';
@@ -10,7 +11,7 @@ import { EndpointRegistry, hostEndpoint } from '../../endpoints/registry/index.t
 import { PluginHost } from '../../endpoints/plugins/set/plugin-host.ts';
 import type { DeploymentPort } from '../../endpoints/plugins/ports.ts';
 import { listen } from './listen.ts';
-import { Input, Output } from './schemas.ts';
+import { FileBytes, FileInput, Input, Output } from './schemas.ts';
 import { served } from './served.ts';
 import { testSandbox } from '../../endpoints/plugins/fixtures/test-sandbox.ts';
 
@@ -58,6 +59,19 @@ registry.add(
     input: Input,
     output: Output,
     run: async ({ text, count }: z.output<typeof Input>) => ({ text, count }),
+  }),
+);
+registry.add(
+  hostEndpoint({
+    name: 'host_upload',
+    path: '/host/upload',
+    summary: 'For the benchmark',
+    input: FileInput,
+    output: FileBytes,
+    run: async ({ file }: z.output<typeof FileInput>, { files }) => ({
+      media_type: 'application/octet-stream' as const,
+      base64: await readFile(files.get(file)!.path, 'base64'),
+    }),
   }),
 );
 const { server, port } = await listen(registry, config, log);

@@ -1,5 +1,5 @@
 import { readFile, writeFile } from 'node:fs/promises';
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Subject } from '../plugins/processes.ts';
@@ -27,7 +27,7 @@ export async function measureUpload({ port, pid, usage }: Subject, mib: number):
   const before = await memoryOf(pid, { restart: true });
   const { cpuMicroseconds } = await usage();
   const startedAt = performance.now();
-  const answer = await upload(port, mib);
+  const answer = String(await upload(port, '/upload', mib));
   const seconds = (performance.now() - startedAt) / 1000;
   if (answer !== JSON.stringify({ bytes: mib * MIB })) throw new Error(`the upload was answered with ${answer}`);
   const cpuSeconds = ((await usage()).cpuMicroseconds - cpuMicroseconds) / 1e6;
@@ -40,16 +40,17 @@ export async function measureUpload({ port, pid, usage }: Subject, mib: number):
   };
 }
 
-async function upload(port: number, mib: number): Promise<string> {
+/** Returns the answer to a request with one file of `mib` MiB. Throws if its status is not 200. */
+export async function upload(port: number, path: string, mib: number): Promise<Buffer> {
   const length = HEAD.length + mib * MIB + TAIL.length;
   const headers = { 'content-type': `multipart/form-data; boundary=${BOUNDARY}`, 'content-length': length };
-  const sent = request({ port, host: '127.0.0.1', method: 'POST', path: '/upload', headers });
-  const answered = new Promise<string>((resolve, reject) => {
-    sent.on('error', reject);
-    sent.on('response', async (response) => resolve(Buffer.concat(await response.toArray()).toString()));
-  });
+  const sent = request({ port, host: '127.0.0.1', method: 'POST', path, headers });
+  const answered = new Promise<IncomingMessage>((resolve, reject) => sent.on('error', reject).on('response', resolve));
   await pipeline(Readable.from(pieces(mib), { objectMode: false, highWaterMark: 256 * 1024 }), sent);
-  return answered;
+  const response = await answered;
+  const answer = Buffer.concat(await response.toArray());
+  if (response.statusCode !== 200) throw new Error(`${path}: ${response.statusCode} ${answer.subarray(0, 2000)}`);
+  return answer;
 }
 
 function* pieces(mib: number): Generator<Buffer> {
