@@ -1,5 +1,7 @@
 #include "sandbox/values/utf8.h"
 
+#include <cstring>
+
 namespace aana::sandbox {
 
 namespace {
@@ -12,10 +14,21 @@ int FollowingBytes(uint8_t first) {
   return first >= 0xf0 && first < 0xf5 ? 3 : -1;
 }
 
+// Whether eight bytes are ASCII, as those of most texts are.
+bool AreEightAscii(const char* bytes) {
+  uint64_t eight;
+  std::memcpy(&eight, bytes, sizeof eight);
+  return (eight & 0x8080808080808080) == 0;
+}
+
 }  // namespace
 
 bool IsUtf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
+    if (text.size() - i >= 8 && AreEightAscii(&text[i])) {
+      i += 8;
+      continue;
+    }
     const auto first = static_cast<uint8_t>(text[i++]);
     const int more = FollowingBytes(first);
     if (more < 0 || i + static_cast<size_t>(more) > text.size()) return false;

@@ -82,12 +82,18 @@ void TestCbor() {
     ExpectMalformed("\x01\x01"sv, [](auto& in) { in.Unsigned(); }, "a second value");
   });
   Test("UTF-8 has no surrogates, overlong forms and numbers above U+10FFFF", [] {
+    // Texts of all lengths around eight bytes, which are looked at together.
+    const auto all = [](const std::string& part, bool is_utf8) {
+      for (size_t before = 0; before < 10; before++)
+        for (size_t after = 0; after < 10; after++)
+          Expect(sandbox::IsUtf8(std::string(before, 'a') + part + std::string(after, 'a')) == is_utf8, part);
+    };
     for (const char* good :
          {"", "a", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xed\x9f\xbf", "\xf4\x8f\xbf\xbf"})
-      Expect(sandbox::IsUtf8(good), good);
+      all(good, true);
     for (const char* bad : {"\x80", "\xc3", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80", "\xf0\x80\x80\x80",
                             "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "a\xff", "\xe2\x82"})
-      Expect(!sandbox::IsUtf8(bad), bad);
+      all(bad, false);
   });
   Test("a character is one scalar value", [] {
     for (const uint32_t code : {0x24U, 0xe4U, 0x20acU, 0x1f600U, 0x10ffffU}) {
