@@ -1,5 +1,5 @@
 import type { Concurrency } from '../../../../wit/generated/world/concurrency.ts';
-import { after, isPromise, type MaybePromise } from '../maybe-promise.ts';
+import { after, isPromise } from '../maybe-promise.ts';
 import { errorRecordIn, fromHost } from '../host-error.ts';
 import {
   forgetOpen,
@@ -19,9 +19,14 @@ const nextTurn = queueMicrotask;
 
 /** A call of the host whose promise is pending. */
 interface HostOperation {
-  readonly call: () => unknown;
-  readonly resolve: (value: unknown) => void;
-  readonly reject: (reason: unknown) => void;
+  readonly promise: GuestPromise;
+  /** What the call needs. */
+  readonly prepared: unknown;
+  readonly call: (prepared: unknown) => unknown;
+  /** Turns the result into the value of the promise. */
+  readonly finish: ((result: unknown) => unknown) | undefined;
+  /** Turns the error into the reason of the promise. */
+  readonly failed?: ((error: unknown) => unknown) | undefined;
 }
 
 interface Timer {
@@ -41,11 +46,7 @@ const jobs: (() => void)[] = [];
 let nextJob = 0;
 let queued: HostOperation[] = [];
 const started = new Map<number, HostOperation>();
-/** The promises that calls of the host have returned. */
-const hostPromises = new WeakSet<object>();
-/** Those that are pending. A weak map would keep them for ever, because the interpreter counts references. */
-const operations = new Map<object, HostOperation>();
-/** The promises of the run's calls that nobody has looked at. They keep their values, so others are not among them. */
+/** The promises of calls that are over and that nobody has looked at. They keep their values, so others are not here. */
 const unobserved = new Set<GuestPromise>();
 let timers: Timer[] = [];
 let lastTimer = 0;
@@ -67,7 +68,6 @@ export function begin(): void {
 
 /** Forgets what is left of an earlier run. */
 export function forgetLeft(): void {
-  operations.clear();
   unobserved.clear();
   queued = [];
   timers = [];
@@ -95,41 +95,16 @@ function schedule(): void {
 }
 
 /**
- * Makes a call of the host and returns its promise. Calls that wait at the same time run side by side. `then` turns the
- * result into the value. Errors of the host become a `HostError`, and what `failed` returns for it.
+ * Makes a call of the host and returns its promise. Calls that wait at the same time run side by side. `finish` turns
+ * the result into the value. Errors of the host become a `HostError`, and what `failed` returns for it.
  */
 export function hostPromise<T, R = T>(
   call: () => T,
-  then?: (value: T) => R | Promise<R>,
-  failed: (error: unknown) => unknown = (error) => error,
+  finish?: (value: T) => R | Promise<R>,
+  failed?: (error: unknown) => unknown,
 ): Promise<R> {
-  const { promise, resolve, reject } = GuestPromise.pending(new Error());
-  const whole = (): unknown => {
-    const result: MaybePromise<T> = call();
-    // In tests a call can be a promise.
-    const given = isPromise(result) ? result.catch(rethrow) : result;
-    return then ? after<T, R>(given, then) : given;
-  };
-  const settled = (): void => {
-    operations.delete(promise);
-    if (GuestPromise.isObserved(promise)) unobserved.delete(promise);
-  };
-  const operation: HostOperation = {
-    call: whole,
-    resolve(value) {
-      resolve(value);
-      settled();
-    },
-    reject(reason) {
-      reject(failed(reason));
-      settled();
-    },
-  };
-  hostPromises.add(promise);
-  operations.set(promise, operation);
-  unobserved.add(promise);
-  queued.push(operation);
-  schedule();
+  const promise = GuestPromise.ofHost(hostPromise);
+  begun({ promise, prepared: undefined, call, finish, failed } as HostOperation);
   return promise as unknown as Promise<R>;
 }
 
@@ -137,48 +112,51 @@ export function hostPromise<T, R = T>(
 export function preparedPromise<A, T, R = T>(
   prepare: () => A,
   call: (prepared: A) => T,
-  then?: (value: T) => R,
+  finish?: (value: T) => R,
 ): Promise<R> {
-  let prepared: A;
+  const promise = GuestPromise.ofHost(preparedPromise);
   try {
-    prepared = prepare();
+    begun({ promise, prepared: prepare(), call, finish } as HostOperation);
   } catch (thrown) {
-    const { promise, reject } = GuestPromise.pending(new Error());
-    hostPromises.add(promise);
-    reject(fromHost(thrown));
-    return promise as unknown as Promise<R>;
+    GuestPromise.fail(promise, fromHost(thrown));
   }
-  return hostPromise(() => call(prepared), then);
+  return promise as unknown as Promise<R>;
+}
+
+function begun(operation: HostOperation): void {
+  queued.push(operation);
+  schedule();
 }
 
 /** Waits for a call of the host in the middle of a function. Other calls of the run go on meanwhile. */
 export function waitFor<T>(promise: Promise<T>): T {
-  if (!hostPromises.has(promise))
+  if (!GuestPromise.isOfHost(promise))
     throw new TypeError('ctx.wait takes the promise that a call of the host returned; use "await" for other promises');
-  const mine = promise as unknown as GuestPromise;
-  const operation = operations.get(promise);
-  if (operation) {
-    queued = queued.filter((one) => one !== operation);
-    perform(operation, [...started].find(([, one]) => one === operation)?.[0]);
-  }
-  if (GuestPromise.isPending(mine))
+  const at = queued.findIndex((one) => one.promise === promise);
+  if (at >= 0) for (const operation of queued.splice(at, 1)) perform(operation);
+  else for (const [number, operation] of started) if (operation.promise === promise) perform(operation, number);
+  if (GuestPromise.isPending(promise))
     throw new TypeError('ctx.wait cannot wait here: what stands for the host in a test must answer at once');
-  unobserved.delete(mine);
-  return GuestPromise.outcomeOf(mine) as T;
+  unobserved.delete(promise);
+  return GuestPromise.outcomeOf(promise) as T;
 }
 
 /** Gives up a call of the host whose promise is pending. The promise is rejected with the reason. */
 export function giveUp(promise: Promise<unknown>, reason: unknown): void {
-  const operation = operations.get(promise);
-  if (!operation) return;
-  queued = queued.filter((one) => one !== operation);
-  for (const [number, one] of started) {
-    if (one !== operation) continue;
+  for (const operation of queued.filter((one) => isOf(one, promise))) {
+    queued = queued.filter((one) => one !== operation);
+    fail(operation, reason);
+  }
+  for (const [number, operation] of started) {
+    if (!isOf(operation, promise)) continue;
     started.delete(number);
     concurrency!.cancel(number);
+    fail(operation, reason);
   }
-  operation.reject(reason);
 }
+
+const isOf = (operation: HostOperation, promise: Promise<unknown>): boolean =>
+  operation.promise === (promise as unknown);
 
 export function setTimer(call: () => void, ms: number, isRepeated: boolean): number {
   const id = ++lastTimer;
@@ -213,7 +191,8 @@ export function settle<T>(promise: PromiseLike<T>): T {
 /** Throws when the run that ends has left something undone: its author has forgotten an `await`. */
 export function requireNothingLeft(): void {
   runJobs(); // of functions that an ordinary run has called
-  const forgotten = [...unobserved].find((promise) => !GuestPromise.isObserved(promise));
+  const left = [...started.values(), ...queued].map(({ promise }) => promise);
+  const forgotten = [...unobserved, ...left].find((promise) => !GuestPromise.isObserved(promise));
   const place = forgotten ? GuestPromise.madeBy(forgotten) : lastForgotten();
   unobserved.clear();
   queued = [];
@@ -262,12 +241,12 @@ function goOn(): boolean {
 function start(operation: HostOperation, { startNext, cancel }: Concurrency): boolean {
   startNext();
   try {
-    operation.resolve(operation.call());
+    fulfil(operation);
   } catch (thrown) {
     const record = errorRecordIn(thrown);
     if (record && tooMany.has(record.name) && started.size > 0) return false;
     if (record?.name === 'CallStarted') started.set(Number(record.data), operation);
-    else operation.reject(fromHost(thrown));
+    else fail(operation, fromHost(thrown));
     if (!record) cancel(0); // it did not reach the host, so the next call would begin only
   }
   return true;
@@ -284,7 +263,7 @@ function takeFinished({ wait }: Concurrency, ms: number | undefined): void {
     started.clear();
     queued = [];
     if (all.length === 0) throw reason;
-    for (const operation of all) operation.reject(reason);
+    for (const operation of all) fail(operation, reason);
     return;
   }
   for (const number of Array.from(finished)) {
@@ -300,11 +279,25 @@ function perform(operation: HostOperation, number?: number): void {
     concurrency!.takeNext(number);
   }
   try {
-    operation.resolve(operation.call());
+    fulfil(operation);
   } catch (thrown) {
     if (number !== undefined && !errorRecordIn(thrown)) concurrency!.cancel(number); // it did not reach the host
-    operation.reject(fromHost(thrown));
+    fail(operation, fromHost(thrown));
   }
+}
+
+/** Makes the call, and settles its promise with the result. Throws what the call throws. */
+function fulfil({ promise, prepared, call, finish }: HostOperation): void {
+  const result = call(prepared);
+  // In tests a call can be a promise.
+  const given = isPromise(result) ? result.catch(rethrow) : result;
+  GuestPromise.fulfil(promise, finish ? after(given, finish) : given);
+  if (!GuestPromise.isObserved(promise)) unobserved.add(promise);
+}
+
+function fail({ promise, failed }: HostOperation, reason: unknown): void {
+  GuestPromise.fail(promise, failed ? failed(reason) : reason);
+  if (!GuestPromise.isObserved(promise)) unobserved.add(promise);
 }
 
 function runTimers(): void {

@@ -17,8 +17,7 @@ interface Capability {
 interface Reaction {
   readonly onFulfilled: Callback;
   readonly onRejected: Callback;
-  /** Undefined for a reaction whose promise nobody can see. */
-  readonly derived: Capability | undefined;
+  readonly derived: GuestPromise | Capability;
 }
 
 type Constructor = new (executor: (resolve: Resolve, reject: Reject) => void) => unknown;
@@ -47,27 +46,48 @@ export function takeUnhandledRejection(): { readonly reason: unknown } | undefin
 }
 
 /** Whether a promise is the one of an asynchronous function, which a build has lowered. */
-const isLowered = (made: Error | undefined): boolean => made?.stack?.split('\n')[1]?.includes('__async') ?? true;
+const isLowered = (made: Place | undefined): boolean => made?.stack?.split('\n')[0]?.includes('__async') ?? true;
 
 /** Forgets promises that are pending. */
 export const forgetOpen = (): void => open.clear();
 
 /** Returns where the last promise was made that is pending, and not by an asynchronous function. */
-export function lastPending(): Error | undefined {
+export function lastPending(): Place | undefined {
   return [...open].map((promise) => GuestPromise.madeBy(promise)).findLast((made) => !isLowered(made));
 }
 
 /** Returns where the last asynchronous function was called that has not ended, and that nobody waits for. */
-export function lastForgotten(): Error | undefined {
+export function lastForgotten(): Place | undefined {
   const forgotten = [...open].filter((promise) => !GuestPromise.isObserved(promise));
   return forgotten.map((promise) => GuestPromise.madeBy(promise)).findLast((made) => isLowered(made));
 }
 
 /** Returns an error about a promise, with the stack of the place where it was made. */
-export function misuse(message: string, made: Error | undefined): TypeError {
+export function misuse(message: string, made: Place | undefined): TypeError {
   const error = new TypeError(message);
   if (made?.stack !== undefined) error.stack = made.stack;
   return error;
+}
+
+interface StackTraces {
+  stackTraceLimit: number;
+  captureStackTrace(into: object, from: unknown): void;
+}
+const traces = Error as unknown as StackTraces;
+
+/** Where a promise was made. */
+interface Place {
+  readonly stack?: string;
+}
+
+/** Returns the place where `called` was called. Each frame takes half a microsecond, so it has only a few. */
+function placeOf(called: unknown): Place {
+  const place = {};
+  const { stackTraceLimit } = traces;
+  traces.stackTraceLimit = 6;
+  traces.captureStackTrace(place, called);
+  traces.stackTraceLimit = stackTraceLimit;
+  return place;
 }
 
 /** Stands for the executor of a promise that has none. */
@@ -78,12 +98,13 @@ export class GuestPromise {
   #value: unknown;
   #reactions: Reaction[] | undefined;
   #isObserved = false;
-  #made: Error | undefined;
+  #made: Place | undefined;
+  #isOfHost = false;
 
   constructor(executor: (resolve: Resolve, reject: Reject) => void) {
     if (executor === withoutExecutor) return;
     if (typeof executor !== 'function') throw new TypeError('Promise needs a function');
-    this.#made = new Error();
+    this.#made = placeOf(GuestPromise);
     open.add(this);
     const { resolve, reject } = this.#resolvers();
     try {
@@ -105,8 +126,8 @@ export class GuestPromise {
     return promise.#value;
   }
 
-  /** Returns an error with the stack of the place where a promise was made. */
-  static madeBy(promise: GuestPromise): Error | undefined {
+  /** Returns the place where a promise was made. */
+  static madeBy(promise: GuestPromise): Place | undefined {
     return promise.#made;
   }
 
@@ -135,7 +156,12 @@ export class GuestPromise {
   // oxlint-disable-next-line unicorn/no-thenable -- it is the class of promises
   then(onFulfilled?: Callback, onRejected?: Callback): unknown {
     const species = speciesOf(this);
-    const derived = species === GuestPromise ? plainCapability() : capabilityOf(species);
+    if (species === GuestPromise) {
+      const derived = GuestPromise.pending();
+      this.#react({ onFulfilled, onRejected, derived });
+      return derived;
+    }
+    const derived = capabilityOf(species);
     this.#react({ onFulfilled, onRejected, derived });
     return derived.promise;
   }
@@ -232,11 +258,35 @@ export class GuestPromise {
     );
   }
 
-  /** Creates a pending promise without an executor. `made` has the stack of the place. */
-  static pending(made?: Error): { readonly promise: GuestPromise; readonly resolve: Resolve; readonly reject: Reject } {
+  /** Creates a pending promise without an executor. */
+  static pending(): GuestPromise {
+    return new GuestPromise(withoutExecutor);
+  }
+
+  /** Creates the pending promise of a call of the host, which `called` makes. */
+  static ofHost(called: unknown): GuestPromise {
     const promise = new GuestPromise(withoutExecutor);
-    promise.#made = made;
-    return promise.#resolvers();
+    promise.#isOfHost = true;
+    promise.#made = placeOf(called);
+    return promise;
+  }
+
+  static isOfHost(value: unknown): value is GuestPromise {
+    return isObject(value) && value instanceof GuestPromise && value.#isOfHost;
+  }
+
+  /** Resolves a promise without an executor. It is called once, or `fail`. */
+  static fulfil(promise: GuestPromise, value: unknown): void {
+    promise.#follow(value);
+  }
+
+  static fail(promise: GuestPromise, reason: unknown): void {
+    promise.#settle('rejected', reason);
+  }
+
+  /** Returns a pending promise with its functions. */
+  static capability(): Capability {
+    return new GuestPromise(withoutExecutor).#resolvers();
   }
 
   #react(reaction: Reaction): void {
@@ -251,24 +301,25 @@ export class GuestPromise {
     const callback = isFulfilled ? onFulfilled : onRejected;
     const value = this.#value;
     queue.enqueue(() => {
-      if (typeof callback !== 'function') return isFulfilled ? derived?.resolve(value) : derived?.reject(value);
+      if (typeof callback !== 'function') return isFulfilled ? resolve(derived, value) : reject(derived, value);
+      let result: unknown;
       try {
-        const result = callback(value);
-        derived?.resolve(result);
+        result = callback(value);
       } catch (error) {
-        derived?.reject(error);
+        return reject(derived, error);
       }
+      resolve(derived, result);
     });
   }
 
   #settle(state: 'fulfilled' | 'rejected', value: unknown): void {
-    const reactions = this.#reactions ?? [];
+    const reactions = this.#reactions;
     this.#state = state;
     this.#value = value;
     this.#reactions = undefined;
     open.delete(this);
     if (state === 'rejected' && !this.#isObserved) unhandled.add(this);
-    for (const reaction of reactions) this.#run(reaction);
+    if (reactions) for (const reaction of reactions) this.#run(reaction);
   }
 
   #resolvers(): { readonly promise: GuestPromise; readonly resolve: Resolve; readonly reject: Reject } {
@@ -307,13 +358,19 @@ export class GuestPromise {
   }
 }
 
-function plainCapability(): Capability {
-  return GuestPromise.pending();
+function resolve(derived: GuestPromise | Capability, value: unknown): void {
+  if (derived instanceof GuestPromise) GuestPromise.fulfil(derived, value);
+  else derived.resolve(value);
+}
+
+function reject(derived: GuestPromise | Capability, reason: unknown): void {
+  if (derived instanceof GuestPromise) GuestPromise.fail(derived, reason);
+  else derived.reject(reason);
 }
 
 /** Returns a promise of a class with its functions (NewPromiseCapability). */
 function capabilityOf(constructor: Constructor): Capability {
-  if ((constructor as unknown) === GuestPromise) return plainCapability();
+  if ((constructor as unknown) === GuestPromise) return GuestPromise.capability();
   if (typeof constructor !== 'function') throw new TypeError('it is no constructor of promises');
   let resolve: Resolve | undefined;
   let reject: Reject | undefined;

@@ -1,4 +1,5 @@
 /** `Blob` and `File` (File API), in components whose code names them or `fetch`. */
+import { joinedBytes } from '../../bytes.ts';
 import { decodeUtf8, encodeUtf8 } from '../../utf8.ts';
 import { ReadableStream } from './streams.ts';
 
@@ -14,7 +15,7 @@ export class Blob {
 
   constructor(parts: Iterable<BlobPart> = [], { type = '' }: BlobOptions = {}) {
     if (typeof parts !== 'object' || !(Symbol.iterator in parts)) throw new TypeError('Blob needs a list of parts');
-    this.#bytes = joined(Array.from(parts, bytesOf));
+    this.#bytes = joinedBytes(Array.from(parts, bytesOf));
     this.type = /^[\x20-\x7e]*$/.test(type) ? type.toLowerCase() : '';
   }
 
@@ -83,15 +84,6 @@ export function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
   });
 }
 
-export function joined(pieces: readonly Uint8Array[]): Uint8Array {
-  const bytes = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
-  return bytes;
-}
 
 export function viewOf(part: ArrayBuffer | ArrayBufferView): Uint8Array {
   return ArrayBuffer.isView(part)

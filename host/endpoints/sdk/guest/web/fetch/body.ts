@@ -1,6 +1,7 @@
 /** What `Request` and `Response` have in common: a body that is read once (Fetch standard, 5.3). */
+import { joinedBytes } from '../../bytes.ts';
 import { decodeUtf8, encodeUtf8 } from '../../utf8.ts';
-import { Blob, joined, streamOf, viewOf } from './blob.ts';
+import { Blob, streamOf, viewOf } from './blob.ts';
 import { encodedForm, FormData } from './form-data.ts';
 import type { Headers } from './headers.ts';
 import { ReadableStream } from './streams.ts';
@@ -215,7 +216,7 @@ async function wholeOf(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> 
     if (!ArrayBuffer.isView(piece)) throw new TypeError('the stream of a body has something that is no Uint8Array');
     pieces.push(viewOf(piece));
   }
-  return joined(pieces);
+  return joinedBytes(pieces);
 }
 
 function settledWith<T>(call: () => T): Promise<T> {

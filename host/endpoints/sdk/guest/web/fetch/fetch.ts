@@ -3,9 +3,9 @@ import { Exchange } from 'aana:host/http@0.1.0';
 import type { Exchange as HostExchange, RequestBody } from '../../../../../../wit/generated/world/http.ts';
 import { HostError } from '../../../host-error.ts';
 import { fromBase64, toBase64 } from '../../base64.ts';
+import { joinedBytes } from '../../bytes.ts';
 import { giveUp, hostPromise } from '../../event-loop.ts';
 import { mustRun } from '../../running.ts';
-import { joined } from './blob.ts';
 import { Body, type RemoteBody, RemoteBodyInit } from './body.ts';
 import { type AnySignal, Request, type RequestInit, type RequestInput } from './request.ts';
 import { Response } from './response.ts';
@@ -115,7 +115,7 @@ class ExchangeBody implements RemoteBody {
     return this.#whole(
       () => this.#exchange.read(mostBytes),
       isCut,
-      (pieces) => then(pieces.length === 1 ? fromBase64(pieces[0]!) : joined(pieces.map(fromBase64))),
+      (pieces) => then(pieces.length === 1 ? fromBase64(pieces[0]!) : joinedBytes(pieces.map((piece) => fromBase64(piece)))),
     );
   }
 

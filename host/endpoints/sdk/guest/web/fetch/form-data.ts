@@ -1,7 +1,8 @@
 /** `FormData` (XMLHttpRequest standard, 4), in components whose code names it or `fetch`. */
+import { joinedBytes } from '../../bytes.ts';
 import { encodeUtf8 } from '../../utf8.ts';
 import { bytes as randomBytes } from 'aana:host/random@0.1.0';
-import { Blob, File, joined } from './blob.ts';
+import { Blob, File } from './blob.ts';
 
 type Value = string | File;
 
@@ -73,7 +74,7 @@ export function encodedForm(form: FormData): { readonly type: string; readonly b
   });
   return {
     type: `multipart/form-data; boundary=${boundary}`,
-    bytes: joined([...parts, encodeUtf8(`--${boundary}--\r\n`)]),
+    bytes: joinedBytes([...parts, encodeUtf8(`--${boundary}--\r\n`)]),
   };
 }
 
