@@ -7,7 +7,7 @@ const Definitions = suite('definitions in sources of plugins');
 
 /** Returns the found parts of a source as texts. */
 function found(source: string) {
-  const code = `import { defineEndpoint as define, definePlugin, z, VideoInput } from 'aana-host/plugin';\n${source}`;
+  const code = `import { bytesAnswer, defineEndpoint as define, definePlugin, z, VideoInput } from 'aana-host/plugin';\n${source}`;
   const { calls, spread, pure } = definitionsIn(parseAst(code, { lang: 'ts' }));
   const texts = (ranges: readonly Range[]): string[] => ranges.map(({ start, end }) => code.slice(start, end).trim());
   return {
@@ -25,8 +25,14 @@ Definitions('are calls with a literal, and constants with schemas', () => {
     const shared = { output: Output };
     use(shared);
     export const one = define({ ...texts, name: 'one', output: z.object({ b: Output }), run: () => 1 });
-    export default definePlugin([one, define({ ...texts, ...shared, name: 'two' })]);`);
-  assert.equal(calls, [['define', 'output: z.object({ b: Output }),'], ['define']]);
+    const three = define({ input: VideoInput, output: bytesAnswer('image/png', 'image/gif'), run() {} });
+    export default definePlugin([one, three, define({ ...texts, ...shared, name: 'two' })]);`);
+  const bytes = "output: bytesAnswer('image/png', 'image/gif'),";
+  assert.equal(calls, [
+    ['define', 'output: z.object({ b: Output }),'],
+    ['define', 'input: VideoInput,', bytes],
+    ['define'],
+  ]);
   assert.equal(spread, [['texts', 2, 'input: Input']]);
   assert.is(pure.length, 2);
   assert.match(pure[0]!, /^z\.object.*as const$/);

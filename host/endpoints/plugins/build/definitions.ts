@@ -34,6 +34,8 @@ interface Node extends Range {
 
 /** Methods of zod that do more than make a schema, or that run code of the author. */
 const effects = /parse|decode|encode|^(config|register|add|apply|clone|implement|install)/i;
+/** Functions of the SDK that make schemas. */
+const answers = new Set<unknown>(['answerBy', 'bytesAnswer', 'textAnswer']);
 const wrappers = new Set(['ParenthesizedExpression', 'TSAsExpression', 'TSSatisfiesExpression', 'TSNonNullExpression']);
 
 /** Finds the definitions in the syntax tree of a source. */
@@ -81,7 +83,7 @@ class Names {
   readonly define = new Set<unknown>();
   /** Constants with schemas, and imports from the SDK that may be schemas. */
   readonly schemas = new Set<unknown>();
-  /** Namespaces of zod, and what is imported from it by name. */
+  /** Namespaces of zod, and functions that make schemas. */
   readonly #zod = new Set<unknown>();
 
   constructor(body: readonly Node[]) {
@@ -95,7 +97,7 @@ class Names {
         if (isZod && !effects.test(String(imported))) this.#zod.add(local);
         if (source !== 'aana-host/plugin') continue;
         if (imported === 'defineEndpoint') this.define.add(local);
-        else if (imported === 'z') this.#zod.add(local);
+        else if (imported === 'z' || answers.has(imported)) this.#zod.add(local);
         else if (/^[A-Z]/.test(String(imported))) this.schemas.add(local);
       }
     }

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import * as z from 'zod/mini';
 import * as classic from 'zod';
 import { compileJsonSchema, type JsonSchemaCheck } from '../../../base/json-schema/index.ts';
-import { validationEntries } from '../../../base/schemas/index.ts';
+import { bytesAnswer, FileInput, textAnswer, validationEntries } from '../../../base/schemas/index.ts';
 import { type FormMismatch, inForm } from '../../sdk/guest/form.ts';
 import { formOf } from '../../sdk/guest/form-of.ts';
 
@@ -28,6 +28,7 @@ const schemas: readonly z.ZodMiniType[] = [
   z.object({ one: z.union([z.string(), z.number(), z.null()]), none: z.null() }),
   z.object({ n: z.number().check(z.multipleOf(0.5), z.lt(10)), text: z.string().check(z.regex(/^[a-z]+\.\d$/)) }),
   classic.object({ text: classic.string().min(2), list: classic.array(classic.int()).optional() }) as never,
+  z.object({ text: FileInput, one: z.optional(bytesAnswer('image/png')), any: z.optional(textAnswer('text/csv')) }),
   z.nullable(member),
   z.array(z.union([z.string(), z.number()])),
   z.string(),

@@ -24,7 +24,7 @@ const wrongFor = (expected: string): string[] =>
     ({ type }) => type,
   );
 
-/** Annotations that say nothing about values. */
+/** Annotations that say nothing about values. Neither do those that begin with `x-`, such as `x-aana-file`. */
 const annotations = new Set(['id', 'title', 'description', 'examples', 'deprecated']);
 /** Checks that a JSON Schema states exactly. */
 const stated: Readonly<Record<string, readonly string[]>> = {
@@ -161,7 +161,7 @@ function isJson(value: unknown): boolean {
 }
 
 const hasOnlyAnnotations = (schema: z.core.$ZodType): boolean =>
-  Object.keys(z.globalRegistry.get(schema) ?? {}).every((key) => annotations.has(key));
+  Object.keys(z.globalRegistry.get(schema) ?? {}).every((key) => annotations.has(key) || key.startsWith('x-'));
 
 const annotating: ReadonlySet<string> = new Set(['describe', 'meta']);
 
