@@ -33,9 +33,18 @@ const MODULES = [
   'host/endpoints/sdk/node',
   'host/endpoints/sdk/testing/testing',
   ...['described', 'learned'].map((name) => `host/endpoints/sdk/guest/${name}`),
-  ...['abort', 'crypto', 'domain', 'encoding', 'promises', 'structured-clone', 'timers', 'url'].map(
-    (name) => `host/endpoints/sdk/guest/web/${name}`,
-  ),
+  ...[
+    'abort',
+    'crypto',
+    'domain',
+    'encoding',
+    'promises',
+    'random-values',
+    'structured-clone',
+    'subtle',
+    'timers',
+    'url',
+  ].map((name) => `host/endpoints/sdk/guest/web/${name}`),
   ...['blob', 'fetch', 'form-data', 'headers', 'request', 'response', 'streams'].map(
     (name) => `host/endpoints/sdk/guest/web/fetch/${name}`,
   ),

@@ -647,6 +647,11 @@ AANA_IMPORT("llm", "[method]completion-stream.forward")
 void aana_completion_stream_forward(aana_completion_stream self, aana_empty_result* result);
 AANA_IMPORT("llm", "[resource-drop]completion-stream") void aana_completion_stream_drop(aana_completion_stream self);
 
+/* Performs a method of SubtleCrypto, such as "digest". `args` is a JSON object, `data` base64. */
+AANA_IMPORT("crypto", "perform")
+void aana_crypto(const char* method, uint32_t method_length, const char* args, uint32_t args_length, const char* data,
+                 uint32_t data_length, aana_string_result* result);
+
 typedef AANA_RESULT(aana_optional_string) aana_optional_string_result;
 /* The value of a setting of plugin.json, as JSON. */
 AANA_IMPORT("settings", "get")

@@ -899,6 +899,16 @@ pub fn setting(name: &str) -> Result<Option<String>, Error> {
     unsafe { Ok(maybe_text(outcome.take()?)) }
 }
 
+// --- cryptography ---
+
+/// Performs a method of SubtleCrypto, such as `digest`. `args` is a JSON object, `data` base64.
+pub fn crypto(method: &str, args: &str, data: &str) -> Result<String, Error> {
+    let call = |at: *mut Outcome<Slice>| unsafe {
+        raw::crypto(method.as_ptr(), method.len(), args.as_ptr(), args.len(), data.as_ptr(), data.len(), at)
+    };
+    unsafe { Ok(returned::<Outcome<Slice>>(call).take()?.string()) }
+}
+
 // --- what the plugin keeps between invocations ---
 
 /// Returns the value of a key.
@@ -2215,6 +2225,13 @@ mod raw {
     #[link(wasm_import_module = "aana:host/random@0.1.0")]
     extern "C" {
         #[link_name = "bytes"] pub(super) fn random_bytes(length: u32, at: *mut Slice);
+    }
+    #[link(wasm_import_module = "aana:host/crypto@0.1.0")]
+    extern "C" {
+        #[link_name = "perform"] pub(super) fn crypto(
+            method: *const u8, method_length: usize, args: *const u8, args_length: usize,
+            data: *const u8, data_length: usize, at: *mut Outcome<Slice>,
+        );
     }
     #[link(wasm_import_module = "aana:host/settings@0.1.0")]
     extern "C" {

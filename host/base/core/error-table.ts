@@ -576,6 +576,11 @@ export const REQUEST_ERRORS = {
     when: 'The plugin reads a setting that its `plugin.json` does not declare.',
     data: ['setting'],
   },
+  CryptoFailed: {
+    kind: 'bad-request',
+    when: 'The plugin calls `crypto.perform` with what its method refuses. `name` is that of the error in the standard.',
+    data: ['name'],
+  },
   DeploymentDenied: {
     kind: 'denied',
     when: 'The plugin calls a deployment that it was not granted.',

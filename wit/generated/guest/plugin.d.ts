@@ -1,6 +1,7 @@
 // Generated from wit/world.wit by `npm run generate`; do not edit.
 /// <reference path="./interfaces/aana-host-asr.d.ts" />
 /// <reference path="./interfaces/aana-host-concurrency.d.ts" />
+/// <reference path="./interfaces/aana-host-crypto.d.ts" />
 /// <reference path="./interfaces/aana-host-deployments.d.ts" />
 /// <reference path="./interfaces/aana-host-endpoint.d.ts" />
 /// <reference path="./interfaces/aana-host-http.d.ts" />
@@ -21,6 +22,7 @@
 declare module 'aana:host/plugin@0.1.0' {
   export type * as AanaHostAsr010 from 'aana:host/asr@0.1.0'; // import aana:host/asr@0.1.0
   export type * as AanaHostConcurrency010 from 'aana:host/concurrency@0.1.0'; // import aana:host/concurrency@0.1.0
+  export type * as AanaHostCrypto010 from 'aana:host/crypto@0.1.0'; // import aana:host/crypto@0.1.0
   export type * as AanaHostDeployments010 from 'aana:host/deployments@0.1.0'; // import aana:host/deployments@0.1.0
   export type * as AanaHostHttp010 from 'aana:host/http@0.1.0'; // import aana:host/http@0.1.0
   export type * as AanaHostInvocation010 from 'aana:host/invocation@0.1.0'; // import aana:host/invocation@0.1.0

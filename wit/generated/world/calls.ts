@@ -1,4 +1,5 @@
 // Generated from wit/world.wit by `npm run generate`; do not edit.
+import type { CryptoCalls } from './crypto.ts';
 import type { ConcurrencyCalls } from './concurrency.ts';
 import type { SettingsCalls } from './settings.ts';
 import type { UploadsCalls } from './uploads.ts';
@@ -14,4 +15,4 @@ import type { RemoteCalls } from './remote.ts';
 import type { OutputCalls } from './output.ts';
 
 /** All calls of guests as they cross to the host, by name. */
-export interface HostCalls extends ConcurrencyCalls, SettingsCalls, UploadsCalls, MediaCalls, DeploymentsCalls, AsrCalls, LlmCalls, StorageCalls, RepositoriesCalls, RepositoriesWriteCalls, HttpCalls, RemoteCalls, OutputCalls {}
+export interface HostCalls extends CryptoCalls, ConcurrencyCalls, SettingsCalls, UploadsCalls, MediaCalls, DeploymentsCalls, AsrCalls, LlmCalls, StorageCalls, RepositoriesCalls, RepositoriesWriteCalls, HttpCalls, RemoteCalls, OutputCalls {}

@@ -19,6 +19,9 @@ export const worldFunctions = {
   'random': [
     { name: 'bytes' },
   ],
+  'crypto': [
+    { name: 'perform', call: 'crypto.perform' },
+  ],
   'invocation': [
     { name: 'request-id' },
     { name: 'remaining-ms' },

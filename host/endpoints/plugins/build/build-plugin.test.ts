@@ -311,7 +311,6 @@ const absent: Readonly<Record<string, readonly [code: string, instead: RegExp]>>
   process: ['process.env.HOME', /no Node.*parameters of the endpoint/],
   Buffer: ['Buffer.from("a")', /Uint8Array/],
   __dirname: ['__dirname + "/a"', /no file system/],
-  'crypto.subtle': ['crypto.subtle.digest("SHA-1", new Uint8Array())', /getRandomValues and randomUUID/],
   Intl: ['new Intl.NumberFormat("de")', /no locales/],
   WebAssembly: ['WebAssembly.compile(new Uint8Array())', /one thread/],
   localStorage: ['localStorage.getItem("a")', /no page/],
@@ -336,6 +335,7 @@ const modules: Readonly<Record<string, readonly [code: string, instead: RegExp]>
     /one thread/,
   ],
   'node:buffer': ['export { Buffer as endpoint } from "node:buffer";', /Uint8Array/],
+  'node:crypto': ['import { createHash } from "node:crypto";\nexport const endpoint = createHash;', /crypto\.subtle/],
   'node:os': ['import { cpus } from "node:os";\nexport const endpoint = cpus;', /no Node/],
 };
 for (const [name, [text, instead]] of Object.entries(modules)) {

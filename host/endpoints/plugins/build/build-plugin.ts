@@ -45,7 +45,7 @@ interface Stamp {
 }
 
 /** The version of the build. It changes when the same sources give a different component. */
-const BUILDER = 'fetch is the one of the web; schemas of files and of bytes are data';
+const BUILDER = 'fetch and crypto.subtle are those of the web';
 
 const defaultCacheDir = join(packageRoot, 'build');
 

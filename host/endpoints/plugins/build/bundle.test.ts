@@ -42,4 +42,17 @@ Bundle('of plugins that use no schema of the host have none, and no comments', a
   assert.ok(code.length < 150_000, `${code.length} characters, and each is in the memory of every invocation`);
 });
 
+Bundle('have of crypto what the sources name', async () => {
+  const [alone, subtle, whole] = [
+    await bundled('', 'crypto.getRandomValues(new Uint8Array(1)), crypto.randomUUID()'),
+    await bundled('', 'globalThis.crypto.subtle.digest'),
+    await bundled('', 'globalThis.crypto'),
+  ];
+  assert.match(alone, 'aana:host/random@0.1.0');
+  assert.not.match(alone, 'aana:host/crypto@0.1.0');
+  assert.match(subtle, 'aana:host/crypto@0.1.0');
+  assert.not.match(subtle, 'getRandomValues');
+  for (const part of ['aana:host/crypto@0.1.0', 'getRandomValues', 'randomUUID']) assert.match(whole, part);
+});
+
 Bundle.run();

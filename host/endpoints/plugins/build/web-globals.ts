@@ -19,6 +19,11 @@ const provided: Readonly<Record<string, string>> = {
   Event: 'abort',
   EventTarget: 'abort',
   crypto: 'crypto',
+  // Alone, a member needs less than all of `crypto`.
+  'crypto.getRandomValues': 'random-values',
+  'crypto.randomUUID': 'random-values',
+  'crypto.subtle': 'subtle',
+  CryptoKey: 'subtle',
   setTimeout: 'timers',
   setInterval: 'timers',
   clearTimeout: 'timers',
@@ -80,7 +85,6 @@ const refused: Readonly<Record<string, string>> = {
       noThreads,
     ]),
   ),
-  'crypto.subtle': 'crypto has getRandomValues and randomUUID here; bundle a library for hashes and ciphers',
   Intl: 'the interpreter has no locales: write numbers and dates by hand or with a library that brings its own',
 };
 
@@ -107,7 +111,7 @@ export function insteadOfModule(name: string): string {
     case 'buffer':
       return noBuffer;
     case 'crypto':
-      return 'use crypto.randomUUID, crypto.getRandomValues or ctx.random';
+      return 'use the global crypto: crypto.subtle, crypto.randomUUID, crypto.getRandomValues';
     case 'url':
       return 'URL and URLSearchParams are globals';
     case 'util':
@@ -148,7 +152,7 @@ export class WebGlobals {
     const withOwners = Object.keys(this.#files).flatMap((name) =>
       ['', 'globalThis.', 'self.'].map((owner): [string, [string, string]] => [
         `${owner}${name}`,
-        [`${PREFIX}${name}`, name],
+        [`${PREFIX}${name}`, name.slice(name.lastIndexOf('.') + 1)],
       ]),
     );
     const absent = [...Object.keys(refused), ...Object.keys(ofCapability).filter((name) => !this.#files[name])].map(

@@ -1,4 +1,5 @@
 import { asrCalls } from './asr.ts';
+import { cryptoCalls } from './crypto/crypto.ts';
 import type { HostCall } from '../invocation/protocol.ts';
 import { deploymentsCalls } from './deployments.ts';
 import { httpCalls } from './http.ts';
@@ -19,6 +20,7 @@ const calls: CallsOf<HostCall['operation']> = {
   ...asrCalls,
   ...llmCalls,
   ...settingsCalls,
+  ...cryptoCalls,
   ...storageCalls,
   ...repositoriesCalls,
   ...repositoriesWriteCalls,

@@ -55,6 +55,8 @@ export interface InvocationScopeOptions {
   readonly held?: HeldChars | undefined;
 }
 
+/** Calls that change nothing outside of the invocation. */
+const withoutEffect: ReadonlySet<HostCall['operation']> = new Set(['settings.get', 'crypto.perform']);
 const over = { reason: cancelledError('the invocation has ended') };
 
 /**
@@ -118,8 +120,8 @@ export class InvocationScope {
   }
 
   /**
-   * Whether the guest has called the host for more than settings. An invocation that has not can run again without any
-   * visible effect.
+   * Whether the guest has called the host for more than settings and cryptography. An invocation that has not can run
+   * again without any visible effect.
    */
   get isTouched(): boolean {
     return this.#isTouched;
@@ -134,7 +136,7 @@ export class InvocationScope {
   async answer(call: HostCall, started?: StartedAnswer): Promise<HostReply> {
     const { telemetry, context } = this.#options;
     const work = telemetry?.call(call.operation, context.traceparent);
-    if (call.operation !== 'settings.get') this.#isTouched = true;
+    if (!withoutEffect.has(call.operation)) this.#isTouched = true;
     let doing: Promise<unknown> | undefined;
     try {
       const startedAt = performance.now();

@@ -84,7 +84,6 @@ export function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
   });
 }
 
-
 export function viewOf(part: ArrayBuffer | ArrayBufferView): Uint8Array {
   return ArrayBuffer.isView(part)
     ? new Uint8Array(part.buffer, part.byteOffset, part.byteLength)

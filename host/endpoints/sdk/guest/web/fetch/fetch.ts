@@ -115,7 +115,8 @@ class ExchangeBody implements RemoteBody {
     return this.#whole(
       () => this.#exchange.read(mostBytes),
       isCut,
-      (pieces) => then(pieces.length === 1 ? fromBase64(pieces[0]!) : joinedBytes(pieces.map((piece) => fromBase64(piece)))),
+      (pieces) =>
+        then(pieces.length === 1 ? fromBase64(pieces[0]!) : joinedBytes(pieces.map((piece) => fromBase64(piece)))),
     );
   }
 

@@ -1,0 +1,113 @@
+// What a hostile guest passes to `crypto.perform`.
+import { setImmediate } from 'node:timers/promises';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { AanaError } from '../../../../base/core/errors.ts';
+import type { CapabilityScope } from '../scope/scope.ts';
+import { cryptoCalls } from './crypto.ts';
+
+const perform = cryptoCalls['crypto.perform'];
+const hmac = {
+  type: 'secret',
+  extractable: true,
+  algorithm: { name: 'HMAC', hash: 'SHA-1' },
+  usages: ['sign'],
+  data: 'AAAA',
+};
+const pbkdf2 = { ...hmac, extractable: false, algorithm: { name: 'PBKDF2' }, usages: ['deriveBits'] };
+const pbkdf2With = (iterations: unknown, length: unknown = 128): string =>
+  JSON.stringify({
+    algorithm: { name: 'PBKDF2', hash: 'SHA-1', salt: { $bytes: '' }, iterations },
+    ...{ key: pbkdf2, length },
+  });
+const rsaWith = (modulusLength: unknown, publicExponent = 'AQAB'): string =>
+  JSON.stringify({
+    algorithm: { name: 'RSA-PSS', hash: 'SHA-1', modulusLength, publicExponent: { $bytes: publicExponent } },
+    ...{ extractable: true, keyUsages: ['sign', 'verify'] },
+  });
+
+function scopeOf(charged: number[] = [], signal = new AbortController().signal): CapabilityScope {
+  return { plugin: 'hostile', signal, charge: (ms: number) => charged.push(ms) } as unknown as CapabilityScope;
+}
+
+/** Returns the name of the standard's error, or `none`. */
+async function errorOf(method: string, args: string, data = '', charged: number[] = []): Promise<unknown> {
+  try {
+    await perform(scopeOf(charged), method, args, data);
+    return 'none';
+  } catch (error) {
+    const { name, data: facts } = error as AanaError;
+    return name === 'CryptoFailed' ? (facts as { name: string }).name : error;
+  }
+}
+
+const hostile: Readonly<Record<string, readonly [method: string, args: string, data: string, error: string]>> = {
+  'no JSON': ['digest', '{', '', 'TypeError'],
+  null: ['digest', 'null', '', 'TypeError'],
+  'no arguments': ['digest', '{}', '', 'TypeError'],
+  'a name of all objects as the method': ['constructor', '{}', '', 'NotSupportedError'],
+  'a name of all objects as the algorithm': ['digest', '{"algorithm":"__proto__"}', '', 'NotSupportedError'],
+  'a name of all objects as the kind of a key': [
+    ...['sign', JSON.stringify({ algorithm: 'HMAC', key: { ...hmac, type: 'constructor' } }), ''],
+    'TypeError',
+  ] as [string, string, string, string],
+  'data that are no base64': ['digest', '{"algorithm":"SHA-1"}', 'A~~=', 'TypeError'],
+  'data without padding': ['digest', '{"algorithm":"SHA-1"}', 'AA', 'TypeError'],
+  'too many data': ['digest', '{"algorithm":"SHA-1"}', 'AAAA'.repeat(2_796_203), 'OperationError'],
+  'long arguments': ['digest', `{"algorithm":"SHA-1","a":"${'a'.repeat(65_536)}"}`, '', 'OperationError'],
+  'deep arguments': ['digest', `{"algorithm":${'['.repeat(30_000)}${']'.repeat(30_000)}}`, '', 'TypeError'],
+  'a digest of digests': [
+    ...['sign', `{"algorithm":{"name":"HMAC","hash":${'{"hash":'.repeat(5_000)}1${'}'.repeat(5_000)}}}`, ''],
+    'TypeError',
+  ] as [string, string, string, string],
+  'iterations as a text': ['deriveBits', pbkdf2With('100000000'), '', 'OperationError'],
+  'iterations in a list': ['deriveBits', pbkdf2With([1e9]), '', 'OperationError'],
+  'endless iterations': ['deriveBits', pbkdf2With('Infinity'), '', 'OperationError'],
+  'iterations below 0': ['deriveBits', pbkdf2With(-1e9), '', 'TypeError'],
+  'iterations that are no number': ['deriveBits', pbkdf2With('many'), '', 'TypeError'],
+  'a long result': ['deriveBits', pbkdf2With(1, '1e9'), '', 'OperationError'],
+  'a result of many digests': ['deriveBits', pbkdf2With(100_000, 8 * 21 * 20), '', 'OperationError'],
+  'a length below 0': ['deriveBits', pbkdf2With(1, -8), '', 'OperationError'],
+  'a modulus as a text': ['generateKey', rsaWith('65536'), '', 'OperationError'],
+  'a modulus below 0': ['generateKey', rsaWith(-65_536), '', 'TypeError'],
+  'no modulus': ['generateKey', rsaWith(undefined), '', 'TypeError'],
+  'an even exponent': ['generateKey', rsaWith(2048, 'AAI='), '', 'OperationError'],
+  'a long exponent': ['generateKey', rsaWith(2048, 'A'.repeat(400)), '', 'OperationError'],
+};
+
+const Crypto = suite('crypto.perform with hostile arguments');
+
+for (const [what, [method, args, data, error]] of Object.entries(hostile))
+  Crypto(`${what}: ${error}, and nothing is taken from the computing time`, async () => {
+    const charged: number[] = [];
+    assert.is(await errorOf(method, args, data, charged), error);
+    assert.ok(
+      charged.every((ms) => ms >= 0 && ms < 60_000),
+      charged.join(),
+    );
+  });
+
+Crypto('a plugin has two calls at work, and a cancelled one that waits never begins', async () => {
+  const abort = new AbortController();
+  const ended: string[] = [];
+  const noting = async (name: string, work: Promise<unknown>): Promise<void> => {
+    await work.then(
+      () => ended.push(name),
+      (reason: Error) => ended.push(`${name}: ${reason.message}`),
+    );
+  };
+  const slow = pbkdf2With(100_000);
+  const [first, second] = [1, 2].map((n) => noting(`${n}`, perform(scopeOf(), 'deriveBits', slow, '')));
+  const waiting = noting('waits', perform(scopeOf(), 'digest', '{"algorithm":"SHA-1"}', ''));
+  const cancelled = noting('cancelled', perform(scopeOf([], abort.signal), 'digest', '{"algorithm":"SHA-1"}', ''));
+  await setImmediate();
+  assert.equal(ended, []);
+  abort.abort(new Error('left'));
+  await cancelled;
+  assert.equal(ended, ['cancelled: left']);
+  await Promise.all([first, second, waiting]);
+  assert.is(ended.filter((name) => !name.includes('cancelled')).length, 3);
+  assert.ok(ended[1] !== 'waits');
+});
+
+Crypto.run();

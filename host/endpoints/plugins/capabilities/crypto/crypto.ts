@@ -1,0 +1,57 @@
+import { Limiter } from '../../../../base/core/async/limiter.ts';
+import { AanaError } from '../../../../base/core/errors.ts';
+import type { CryptoCalls } from '../../../../../wit/generated/world/crypto.ts';
+import type { CallsOf, CapabilityScope } from '../scope/scope.ts';
+import { fromBase64 } from './bytes.ts';
+import { Keys } from './keys.ts';
+import { cryptoLimits, refuse } from './limits.ts';
+import { type Arguments, methods } from './methods.ts';
+
+/** Plugins whose calls are at work, with the number of these calls. */
+const atWork = new Map<string, { readonly limiter: Limiter; calls: number }>();
+
+/** Cryptography by Node. Every plugin has it. */
+export const cryptoCalls: CallsOf<keyof CryptoCalls> = {
+  'crypto.perform': async (scope, name, args, data) => {
+    try {
+      const method = methods.get(name);
+      if (!method) throw refuse('NotSupportedError', `${JSON.stringify(name.slice(0, 64))} is no method`);
+      const given = argumentsIn(args);
+      scope.charge(Math.max(0, method.cost(given, data.length)) || 0); // its numbers are the guest's
+      const keys = new Keys((ms) => scope.charge(ms));
+      return await inTurn(scope, () =>
+        method.perform(given, fromBase64(data, 'the data', cryptoLimits.dataBytes), keys),
+      );
+    } catch (error) {
+      throw standardError(error);
+    }
+  },
+};
+
+function argumentsIn(json: string): Arguments {
+  if (json.length > cryptoLimits.argumentChars)
+    throw refuse('OperationError', `the arguments are over the limit of ${cryptoLimits.argumentChars} characters`);
+  const given: unknown = JSON.parse(json);
+  if (typeof given !== 'object' || given === null) throw new TypeError('the arguments are no object');
+  return given as Arguments;
+}
+
+/** Runs the work when the plugin has a place. Node has four threads for all such work, and for files. */
+async function inTurn<T>({ plugin, signal }: CapabilityScope, work: () => Promise<T>): Promise<T> {
+  const mine = atWork.get(plugin) ?? { limiter: new Limiter(cryptoLimits.atWork), calls: 0 };
+  atWork.set(plugin, mine);
+  mine.calls++;
+  try {
+    return await mine.limiter.run(work, signal);
+  } finally {
+    if (--mine.calls === 0) atWork.delete(plugin);
+  }
+}
+
+/** Returns an error of the standard for what Node has thrown. */
+function standardError(error: unknown): unknown {
+  if (error instanceof AanaError || !(error instanceof Error)) return error;
+  const { name, message } = error;
+  if (error instanceof DOMException || name === 'TypeError') return refuse(name, message);
+  return refuse(error instanceof SyntaxError ? 'TypeError' : 'OperationError', message);
+}
