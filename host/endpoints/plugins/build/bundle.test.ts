@@ -8,14 +8,23 @@ import { bundlePlugin } from './bundle.ts';
 
 const Bundle = suite('bundles of plugins');
 
-async function bundled(imports: string, output: string): Promise<string> {
+/** Files of packages, by their paths below `node_modules`. */
+type Packages = Readonly<Record<string, string>>;
+
+async function bundled(imports: string, output: string, packages: Packages = {}): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'aana-bundle-'));
   try {
     await mkdir(join(dir, 'src'));
     await writeFile(join(dir, 'plugin.json'), '{"name":"sample","version":"1.0.0"}');
+    for (const [path, text] of Object.entries(packages)) {
+      await mkdir(join(dir, 'node_modules', path, '..'), { recursive: true });
+      await writeFile(join(dir, 'node_modules', path), text);
+    }
+    const others = [...new Set(Object.keys(packages).map((path) => path.split('/')[0]!))];
     await writeFile(
       join(dir, 'src/index.ts'),
       `import { defineEndpoint, definePlugin, z, ${imports} } from 'aana-host/plugin';
+       ${others.map((name) => `import * as ${name} from '${name}';`).join('\n')}
        const run = () => (${output}) as never;
        const act = defineEndpoint({ name: 'act', path: '/act', summary: '', input: z.strictObject({}), output: z.unknown(), run });
        export const endpoint = definePlugin([act]);`,
@@ -53,6 +62,38 @@ Bundle('have of crypto what the sources name', async () => {
   assert.match(subtle, 'aana:host/crypto@0.1.0');
   assert.not.match(subtle, 'getRandomValues');
   for (const part of ['aana:host/crypto@0.1.0', 'getRandomValues', 'randomUUID']) assert.match(whole, part);
+});
+
+const files = (...names: readonly string[]): Packages =>
+  Object.fromEntries(names.map((name) => [name, `module.exports = 'is ${name}';`]));
+
+Bundle('have the files of a package that are for workers and browsers', async () => {
+  const code = await bundled('', 'conditions, fields, replaced, inner', {
+    'conditions/package.json': JSON.stringify({
+      exports: { node: './node.cjs', require: './require.cjs', worker: './worker.cjs', default: './default.cjs' },
+    }),
+    ...files('conditions/node.cjs', 'conditions/require.cjs', 'conditions/worker.cjs', 'conditions/default.cjs'),
+    'fields/package.json': JSON.stringify({ main: 'main.js', module: 'module.js', browser: 'browser.js' }),
+    ...files('fields/main.js', 'fields/module.js', 'fields/browser.js'),
+    'replaced/package.json': JSON.stringify({ main: 'main.js', browser: { './node.js': './web.js', fs: false } }),
+    'replaced/main.js': "require('fs'); module.exports = require('./node.js');",
+    ...files('replaced/node.js', 'replaced/web.js'),
+    'inner/package.json': JSON.stringify({ exports: { import: './import.js', require: './require.js' } }),
+    'inner/import.js': "export { default } from './required.cjs';",
+    'inner/required.cjs': "module.exports = require('inner');",
+    ...files('inner/require.js'),
+  });
+  const found = [...code.matchAll(/"is ([^"]+)"/g)].map(([, name]) => name).sort();
+  assert.equal(found, ['conditions/worker.cjs', 'fields/browser.js', 'inner/require.js', 'replaced/web.js']);
+});
+
+Bundle('fail where a package uses a global that there is not, and not for it', async () => {
+  const code = await bundled('', 'asks, uses', {
+    'asks/index.js': "export const asks = () => typeof Buffer === 'undefined' ? 1 : Buffer.from('');",
+    'uses/index.js': "export const uses = () => new Worker('a');",
+  });
+  assert.match(code, /ReferenceError\("Worker is not defined: a plugin has no Worker; a plugin has one thread/);
+  assert.not.match(code, 'Buffer is not defined');
 });
 
 Bundle.run();

@@ -26,6 +26,13 @@ export interface PluginBundle {
 /** The module that is bundled: what must run first, and the entry. */
 const WHOLE = '\0aana-plugin';
 
+/** Which files of a package are bundled: those for workers and browsers, which need nothing of Node. */
+const webPackages = {
+  conditionNames: ['worker', 'browser', 'module'], // and `import` or `require`, and `default`
+  mainFields: ['browser', 'module', 'main'],
+  aliasFields: [['browser']],
+};
+
 /** Files of this package that only define things. A component contains those that its plugin uses. */
 const PURE = ['schemas', 'transcripts'].map((name) => join(packageRoot, 'bundle', 'host', 'base', name, sep));
 const isPure = (file: string): boolean => PURE.some((folder) => file.startsWith(folder));
@@ -57,7 +64,7 @@ export async function bundlePlugin(
       cwd: dir,
       platform: 'neutral',
       external: (source) => source.startsWith('aana:host/') && absentInterface(source, capabilities) === undefined,
-      resolve: { mainFields: ['module', 'main'] },
+      resolve: webPackages,
       logLevel: 'silent',
       transform: { inject: globals.inject },
       experimental: { nativeMagicString: true },
@@ -122,11 +129,12 @@ export async function bundlePlugin(
       throw new Error(`${await positionOfImport(dir, importer, source)}: ${why}`);
     }
     const positions = new SourcePositions(namedFrom(dir, JSON.parse(chunk.map?.toString() ?? '{}')));
-    const positionOf = (offset: number): string => positions.at(...lineAndColumn(chunk.code, offset));
-    const loading = loadingCode(parseAst(chunk.code));
+    const code = globals.withErrors(chunk.code);
+    const positionOf = (offset: number): string => positions.at(...lineAndColumn(code, offset));
+    const loading = loadingCode(parseAst(code));
     const uses = [
       ...globals
-        .uses(chunk.code)
+        .uses(code)
         .map(({ global, instead, offset }) => `${positionOf(offset)}: a plugin has no ${global}; ${instead}`),
       ...loading
         .filter(({ kind }) => kind === 'for await' || kind === 'await using')
@@ -147,7 +155,7 @@ export async function bundlePlugin(
       throw new Error(
         `${relative(dir, entry)} does not export 'endpoint': export const endpoint = definePlugin([...])`,
       );
-    const lowered = lowerAsync(transformSync, { code: chunk.code, map: positions.map, loading });
+    const lowered = lowerAsync(transformSync, { code, map: positions.map, loading });
     return {
       code: lowered.code,
       positions: new SourcePositions(lowered.map),

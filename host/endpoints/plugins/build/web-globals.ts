@@ -128,13 +128,18 @@ export function insteadOfModule(name: string): string {
 const PREFIX = 'aana-global:';
 const STUB = '\0aana-absent-';
 
+/** Finds the uses of a stand-in, with a `typeof` before them, and not its declaration. */
+const usesOf = (variable: string): RegExp => new RegExp(`(typeof\\s+)?(?<!var )\\b${variable}\\b(?!\\s*=[^=])`, 'g');
+/** Returns the name of a global that throws, as long as that of the stand-in, so that columns stay. */
+const free = (variable: string): string => variable.replace('Absent', 'Lacked');
+
 /**
  * Gives free names in the sources their meaning in the sandbox: a file of the SDK, or a stand-in that is `undefined`. A
  * stand-in has a unique name in the bundle, so that {@link WebGlobals.uses} finds it after unused code was removed.
  */
 export class WebGlobals {
   /** The stand-ins, one for each global and file, because a file may check for a global before it uses it. */
-  readonly #stubs: { readonly global: string; readonly variable: string }[] = [];
+  readonly #stubs: { readonly global: string; readonly variable: string; readonly isOfPackage: boolean }[] = [];
 
   /** The files of the globals that this plugin has. */
   readonly #files: Readonly<Record<string, string>>;
@@ -171,7 +176,8 @@ export class WebGlobals {
     const file = this.#files[global];
     if (file !== undefined) return join(folder, `${file}.js`);
     if (global === 'NODE_ENV') return `${STUB}env`;
-    const index = this.#stubs.push({ global, variable: `aanaAbsent${this.#stubs.length}` }) - 1;
+    const isOfPackage = /[\\/]node_modules[\\/]/.test(importer);
+    const index = this.#stubs.push({ global, variable: `aanaAbsent${this.#stubs.length}`, isOfPackage }) - 1;
     return `${STUB}${index}`;
   }
 
@@ -182,14 +188,44 @@ export class WebGlobals {
     return `const ${variable} = (() => undefined)();\nexport { ${variable} as absent };`;
   }
 
-  /** Returns where a bundle uses unsupported globals. A file that checks for a global first may use it. */
+  /**
+   * Returns where a bundle uses unsupported globals. A file that checks for a global first may use it, and so may a
+   * package, which has code for other places: see {@link WebGlobals.withErrors}.
+   */
   uses(code: string): { readonly global: string; readonly instead: string; readonly offset: number }[] {
-    const uses = this.#stubs.flatMap(({ global, variable }) => {
-      const all = [...code.matchAll(new RegExp(`(typeof\\s+)?\\b${variable}\\b(?!\\s*=[^=])`, 'g'))];
+    const uses = this.#unchecked(code).flatMap(({ global, isOfPackage, offset }) =>
+      isOfPackage ? [] : [{ global, instead: insteadOf(global), offset }],
+    );
+    return uses.sort((a, b) => a.offset - b.offset);
+  }
+
+  /**
+   * Returns a bundle in which the unsupported globals of packages throw a `ReferenceError` where they are used. Lines
+   * keep their numbers.
+   */
+  withErrors(code: string): string {
+    const lacking = this.#unchecked(code).filter(({ isOfPackage }) => isOfPackage);
+    const getters = lacking.map(({ global, variable }) => {
+      const message = `${global} is not defined: a plugin has no ${global}; ${insteadOf(global)}`;
+      const get = `get() { throw new ReferenceError(${JSON.stringify(message)}); }`;
+      return `Object.defineProperty(globalThis, ${JSON.stringify(free(variable))}, { ${get} }); `;
+    });
+    const text = lacking.reduce((all, { variable }) => all.replaceAll(usesOf(variable), () => free(variable)), code);
+    return getters.join('') + text;
+  }
+
+  /** Returns the first use of each stand-in that no `typeof` in its file tests. */
+  #unchecked(code: string): readonly {
+    readonly global: string;
+    readonly variable: string;
+    readonly isOfPackage: boolean;
+    readonly offset: number;
+  }[] {
+    return this.#stubs.flatMap((stub) => {
+      const all = [...code.matchAll(usesOf(stub.variable))];
       const isGuarded = all.some((match) => match[1] !== undefined);
       const [first] = all;
-      return isGuarded || !first ? [] : [{ global, instead: insteadOf(global), offset: first.index }];
+      return isGuarded || !first ? [] : [{ ...stub, offset: first.index }];
     });
-    return uses.sort((a, b) => a.offset - b.offset);
   }
 }
