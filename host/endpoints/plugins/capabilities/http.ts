@@ -1,6 +1,6 @@
 import { fail } from '../../../base/core/errors.ts';
 import type { HttpCalls, RequestBody } from '../../../../wit/generated/world/http.ts';
-import { bytesOfBase64 } from './scope/bytes-of-base64.ts';
+import { bytesOfBase64 } from './scope/decoded-base64.ts';
 import { computingCost } from './scope/computing-cost.ts';
 import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 import type { HttpOptions } from '../ports.ts';
