@@ -38,6 +38,7 @@ const MODULES = [
     'crypto',
     'domain',
     'encoding',
+    'locales',
     'promises',
     'random-values',
     'structured-clone',

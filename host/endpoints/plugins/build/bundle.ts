@@ -95,8 +95,9 @@ export async function bundlePlugin(
           },
           async load(id) {
             if (id === WHOLE) {
-              const promises = join(sdkFolder, 'guest', 'web', 'promises.js');
-              const code = `import ${JSON.stringify(promises)};\nexport * from ${JSON.stringify(entry)};`;
+              const first = ['promises', 'locales'].map((file) => join(sdkFolder, 'guest', 'web', `${file}.js`));
+              const imports = first.map((file) => `import ${JSON.stringify(file)};\n`).join('');
+              const code = `${imports}export * from ${JSON.stringify(entry)};`;
               return { code, moduleType: 'js', moduleSideEffects: true };
             }
             const code = globals.load(id) ?? defined?.load(id) ?? absentInterface(id, capabilities);

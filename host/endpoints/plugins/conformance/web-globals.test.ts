@@ -106,6 +106,11 @@ const cases: Readonly<Record<string, string>> = {
     `const bytes = new Uint32Array(8); return [crypto.getRandomValues(bytes) === ` +
     `bytes, bytes.some((n) => n > 0xffff), ` +
     `/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(crypto.randomUUID())]`,
+  'what a locale changes nothing of is what it was':
+    `const at = new Date(NaN); return ['Straße'.toLocaleUpperCase('de'), 'ÀB'.toLocaleLowerCase(['en-US', 'fr']), ` +
+    `'b'.localeCompare('a'), 'a'.localeCompare('a', []), (5).toLocaleString(), [1, 'x', null].toLocaleString(), ` +
+    `at.toLocaleDateString(), (0.5).toLocaleString(undefined, undefined), 'x'.localeCompare.name, ` +
+    `'x'.localeCompare.length, Object.keys(Number.prototype), [..."ba"].sort((a, b) => a.localeCompare(b))]`,
   'performance.now goes on':
     `const from = performance.now(); for (let n = 0; n < 100000; n++) Math.sqrt(n); return ` +
     `performance.now() > from`,
@@ -119,12 +124,16 @@ const cases: Readonly<Record<string, string>> = {
 };
 
 const names = Object.keys(cases);
-const casesModule = `export const cases = [\n${Object.values(cases)
+const casesModule = (): string => `export const refusedLocales = [\n${Object.keys(refusedLocales)
+  .map((call) => `() => ${call},`)
+  .join('\n')}
+];
+export const cases = [\n${Object.values(cases)
   .map((body) => `() => { ${body} },`)
   .join('\n')}\n];\n`;
 const pluginSource = `
 import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
-import { cases } from './cases.mjs';
+import { cases, refusedLocales } from './cases.mjs';
 const atTop = [Math.random(), performance.now() > 0];
 const endpoint_ = (name: string, run: (n: number) => unknown) => defineEndpoint({ name, path: '/' + name, summary: '', input: z.object({ n: z.int() }), output: z.any(), run: ({ n }) => run(n) });
 class Wrong extends Error { override name = 'Wrong'; }
@@ -134,6 +143,7 @@ function fails(): never {
 export const endpoint = definePlugin([
   endpoint_('case', (n) => cases[n]!()),
   endpoint_('random', () => [Math.random(), crypto.randomUUID(), atTop.length]),
+  endpoint_('locales', () => refusedLocales.map((call) => { try { return String(call()); } catch (error) { return String(error); } })),
   endpoint_('fail', () => fails()),
   endpoint_('console', () => {
     console.log('a log', { n: 1 }, [2], new Map([['k', new Set([3])]]), undefined, null);
@@ -170,7 +180,7 @@ WebGlobals.before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'aana-web-'));
   await mkdir(join(dir, 'src'));
   await writeFile(join(dir, 'plugin.json'), '{"name":"web","version":"1.0.0"}');
-  await writeFile(join(dir, 'src/cases.mjs'), casesModule);
+  await writeFile(join(dir, 'src/cases.mjs'), casesModule());
   await writeFile(join(dir, 'src/index.ts'), pluginSource);
   ({ cases: inNode } = await import(pathToFileURL(join(dir, 'src/cases.mjs')).href));
   await buildTestPlugin(dir);
@@ -201,6 +211,27 @@ const lines = (): { level: string; message: string; fields?: { stack?: string } 
 for (const [n, name] of names.entries()) {
   WebGlobals(name, async () => assert.equal(await run('case', n), JSON.parse(JSON.stringify(inNode[n]!()))));
 }
+
+/** Calls, and the text of the error. */
+const refusedLocales: Readonly<Record<string, string>> = {
+  "(1234.5).toLocaleString('de')": 'toLocaleString cannot follow the locale "de": write it with toFixed',
+  "(5n).toLocaleString('en-US')": 'toLocaleString cannot follow the locale "en-US": write it with toFixed',
+  "(5).toLocaleString(undefined, { style: 'percent' })": 'toLocaleString cannot follow options',
+  "[1.5].toLocaleString('de')": 'toLocaleString cannot follow the locale "de"',
+  "new Float32Array(1).toLocaleString(['fr', 'de'])": 'toLocaleString cannot follow the locale "fr"',
+  "new Date(0).toLocaleString('de')": 'toLocaleString cannot follow the locale "de": write it with the parts',
+  "new Date(0).toLocaleDateString('en-GB')": 'toLocaleDateString cannot follow the locale "en-GB"',
+  "new Date(0).toLocaleTimeString([], { hour: '2-digit' })": 'toLocaleTimeString cannot follow options',
+  "'a'.localeCompare('b', 'de')": 'localeCompare cannot follow the locale "de": compare with <',
+  "'a2'.localeCompare('a10', undefined, { numeric: true })": 'localeCompare cannot follow options',
+  "'I'.toLocaleLowerCase('tr-TR')": 'toLocaleLowerCase cannot follow the locale "tr-TR": use toUpperCase',
+  "'i'.toLocaleUpperCase(['de', 'az'])": 'toLocaleUpperCase cannot follow the locale "az"',
+};
+WebGlobals('a locale that there is not is refused, and the error says what to do', async () => {
+  const given = (await run('locales')) as string[];
+  for (const [at, [call, message]] of Object.entries(refusedLocales).entries())
+    assert.ok(given[at]!.startsWith(`RangeError: a plugin has no locales, so ${message}`), `${call}: ${given[at]}`);
+});
 
 WebGlobals('random numbers differ between runs', async () => {
   const runs = (await Promise.all([run('random'), run('random'), run('random')])) as [number, string][];
