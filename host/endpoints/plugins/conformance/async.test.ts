@@ -22,10 +22,11 @@ const cases: Record<string, string> = {
     `const done = (async () => { out.push('a'); await null; out.push('b'); })(); out.push('c'); await done; ` +
     `await new Promise((resolve) => setTimeout(resolve, 2)); return out`,
   'timers fire when they are due, in their order, and not when they were cleared':
-    `const out = []; await new Promise((resolve) => { setTimeout(() => { out.push(30); resolve(); }, 30); ` +
+    `const out = []; await new Promise((resolve) => { let left = 2; const done = () => --left || resolve(); ` +
+    `setTimeout(() => { out.push(30); done(); }, 30); ` +
     `setTimeout(out.push.bind(out), 5, 'with an argument'); const cleared = setTimeout(() => out.push('never'), 1); ` +
     `clearTimeout(cleared); clearTimeout(undefined); let times = 0; const every = setInterval(() => { ` +
-    `if (++times === 3) clearInterval(every); out.push('every'); }, 4); }); return out.sort()`,
+    `out.push('every'); if (++times === 3) done(clearInterval(every)); }, 4); }); return out.sort()`,
   'asynchronous generators end, fail and are left early':
     `const out = []; async function* numbers() { try { for (let n = 0; ; n++) { await null; yield n; } } ` +
     `finally { out.push('left'); } } for await (const n of numbers()) { out.push(n); if (n === 2) break; } ` +
