@@ -6,7 +6,7 @@ import OpenAI, { toFile } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../base/core/log/logger.ts';
-import { cannotRun } from '../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../inference/engines/fixtures/cannot-run.ts';
 import { type OpenAiApp, startOpenAiApp } from '../apis/openai/fixtures/openai-app.ts';
 import { sqliteDatabases, sqliteModule } from '../data/storage/fixtures/databases.ts';
 import { Storage } from '../data/storage/index.ts';

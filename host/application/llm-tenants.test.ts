@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { writeTinyLlama } from '../../native/lib/fixtures/tiny-llama.ts';
-import { cannotRun } from '../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../inference/engines/fixtures/cannot-run.ts';
 import { until } from '../test/helpers/server.ts';
 import { skip } from '../test/skip.ts';
 import { LlamaTextGenerationDeployment } from '../inference/deployments/index.ts';

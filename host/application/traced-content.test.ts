@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs';
 import OpenAI from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../inference/engines/fixtures/cannot-run.ts';
 import { startAudioApp } from '../apis/openai/fixtures/audio-app.ts';
 import { startOpenAiApp } from '../apis/openai/fixtures/openai-app.ts';
 import { LlamaTextGenerationDeployment } from 'aana-host';

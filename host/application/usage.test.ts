@@ -10,7 +10,7 @@ import * as assert from 'uvu/assert';
 import { writeTinyBert } from '../../native/lib/fixtures/tiny-embedding.ts';
 import { loadConfig } from '../base/config/index.ts';
 import { packageRoot } from '../base/core/package-root.ts';
-import { cannotRun, readWav } from '../inference/engines/fixtures/real-models.ts';
+import { cannotRun, readWav } from '../inference/engines/fixtures/cannot-run.ts';
 import { jsonl, lineOf } from '../apis/openai/fixtures/batch-inputs.ts';
 import { type OpenAiApp, registerEndless, startOpenAiApp } from '../apis/openai/fixtures/openai-app.ts';
 import { makeFolder } from './fixtures/test-app.ts';

@@ -2,7 +2,7 @@
 import Anthropic, { APIError, BadRequestError, NotFoundError } from '@anthropic-ai/sdk';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../inference/engines/fixtures/cannot-run.ts';
 import { skip } from '../../test/skip.ts';
 import { type OpenAiApp, startOpenAiApp } from '../openai/fixtures/openai-app.ts';
 

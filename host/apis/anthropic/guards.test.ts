@@ -8,7 +8,7 @@ import Anthropic, {
 } from '@anthropic-ai/sdk';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../inference/engines/fixtures/cannot-run.ts';
 import { failureOf as failure } from '../../test/helpers/failure.ts';
 import { skip } from '../../test/skip.ts';
 import type { ConfigInput } from 'aana-host';

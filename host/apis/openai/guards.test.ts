@@ -11,7 +11,7 @@ import OpenAI, {
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Recorder } from '../../application/fixtures/recorder.ts';
-import { cannotRun } from '../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../inference/engines/fixtures/cannot-run.ts';
 import { failureOf as failure } from '../../test/helpers/failure.ts';
 import { until } from '../../test/helpers/server.ts';
 import { skip } from '../../test/skip.ts';

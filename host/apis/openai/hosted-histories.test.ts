@@ -5,7 +5,7 @@ import type OpenAI from 'openai';
 import { APIError } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../inference/engines/fixtures/cannot-run.ts';
 import { THINKING_TEMPLATE } from '../../inference/engines/fixtures/thinking-template.ts';
 import { failureOf } from '../../test/helpers/failure.ts';
 import { skip } from '../../test/skip.ts';

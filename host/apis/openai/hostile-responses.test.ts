@@ -1,7 +1,7 @@
 // Requests for responses that nobody should send, and requests that end before their answer.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../inference/engines/fixtures/cannot-run.ts';
 import { skip } from '../../test/skip.ts';
 import { type OpenAiApp, registerEndless, startOpenAiApp } from './fixtures/openai-app.ts';
 

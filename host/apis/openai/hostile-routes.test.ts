@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTinyBert } from '../../../native/lib/fixtures/tiny-embedding.ts';
-import { cannotRun } from '../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../inference/engines/fixtures/cannot-run.ts';
 import { LlamaEmbeddingDeployment, LlamaRerankDeployment } from 'aana-host';
 import { skip } from '../../test/skip.ts';
 import { type OpenAiApp, startOpenAiApp } from './fixtures/openai-app.ts';

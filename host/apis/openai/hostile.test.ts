@@ -1,7 +1,7 @@
 // Chat requests that nobody should send, with parameters that only this route has.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../inference/engines/fixtures/cannot-run.ts';
 import { skip } from '../../test/skip.ts';
 import { type OpenAiApp, startOpenAiApp } from './fixtures/openai-app.ts';
 

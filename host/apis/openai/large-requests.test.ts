@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { toFile } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../inference/engines/fixtures/cannot-run.ts';
 import { until } from '../../test/helpers/server.ts';
 import { skip } from '../../test/skip.ts';
 import { SocketClient } from '../http/sockets/fixtures/socket-client.ts';

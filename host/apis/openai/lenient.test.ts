@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTinyLlama } from '../../../native/lib/fixtures/tiny-llama.ts';
 import { packageRoot } from '../../base/core/package-root.ts';
-import { cannotRun } from '../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../inference/engines/fixtures/cannot-run.ts';
 import { skip } from '../../test/skip.ts';
 import { llamaOptions, type OpenAiApp, startOpenAiApp } from './fixtures/openai-app.ts';
 

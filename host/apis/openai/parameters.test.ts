@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { writeTinyBert } from '../../../native/lib/fixtures/tiny-embedding.ts';
 import { writeTinyLlama } from '../../../native/lib/fixtures/tiny-llama.ts';
 import { silentLogger } from '../../base/core/log/logger.ts';
-import { cannotRun } from '../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../inference/engines/fixtures/cannot-run.ts';
 import {
   type AanaApp,
   LlamaEmbeddingDeployment,

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun, readWav } from '../../inference/engines/fixtures/real-models.ts';
+import { cannotRun, readWav } from '../../inference/engines/fixtures/cannot-run.ts';
 import { LlamaEmbeddingDeployment, SpeakerDiarizationDeployment } from 'aana-host';
 import { speechPath } from '../../test/helpers/media/media.ts';
 import { testModel } from '../../test/helpers/models.ts';

@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../inference/engines/fixtures/cannot-run.ts';
 import { startOpenAiApp } from '../../apis/openai/fixtures/openai-app.ts';
 import { LlamaTextGenerationDeployment } from 'aana-host';
 import { labelName, sampleName } from '../../base/telemetry/index.ts';

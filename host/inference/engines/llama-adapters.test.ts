@@ -9,7 +9,8 @@ import { writeTinyLlama } from '../../../native/lib/fixtures/tiny-llama.ts';
 import type { DeploymentHandle, DeploymentManager, DeploymentOptionsInput } from '../deployments/index.ts';
 import { failure } from '../../test/helpers/failure.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
+import { deployed } from './fixtures/real-models.ts';
 
 const Adapters = suite('LoRA adapters of a deployment');
 

@@ -11,7 +11,7 @@ import type {
 } from '../../base/schemas/index.ts';
 import { failure } from '../../test/helpers/failure.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
 import { tinyTexts } from './fixtures/tiny-texts.ts';
 
 const Choices = suite('several answers of a text generation deployment');

@@ -10,7 +10,8 @@ import type { GenerationDetails, TokenLogprob } from '../../base/schemas/index.t
 import { failure } from '../../test/helpers/failure.ts';
 import { testModel } from '../../test/helpers/models.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
+import { deployed } from './fixtures/real-models.ts';
 
 const Draft = suite('a draft model of a deployment');
 /** Below this difference of logarithms, rounding may decide which of two tokens is the likeliest. */

@@ -10,7 +10,8 @@ import { AanaError } from '../../base/core/errors.ts';
 import { packageRoot } from '../../base/core/package-root.ts';
 import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
+import { deployed } from './fixtures/real-models.ts';
 
 interface Batch {
   readonly embedding: readonly (readonly number[])[];

@@ -13,7 +13,8 @@ import type { DeploymentHandle, DeploymentManager } from '../deployments/index.t
 import type { ChatOutputWithDetails, ImageReference } from '../../base/schemas/index.ts';
 import { failure } from '../../test/helpers/failure.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
+import { deployed } from './fixtures/real-models.ts';
 
 const Images = suite('images in dialogs of deployments');
 const folder = mkdtempSync(join(tmpdir(), 'aana-images-'));

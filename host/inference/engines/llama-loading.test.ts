@@ -5,7 +5,8 @@ import type { DeploymentManager } from '../deployments/index.ts';
 import type { GeneratedText } from '../../base/schemas/index.ts';
 import { failure } from '../../test/helpers/failure.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
+import { deployed } from './fixtures/real-models.ts';
 
 const Loading = suite('options of loading a language model');
 

@@ -10,7 +10,8 @@ import { requantize } from '../../setup/models/convert/requantize.ts';
 import type { GenerationDetails, TokenLogprob } from '../../base/schemas/index.ts';
 import { testModel } from '../../test/helpers/models.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
+import { deployed } from './fixtures/real-models.ts';
 
 const Merged = suite('a LoRA adapter and the merged model');
 

@@ -7,7 +7,8 @@ import { drained } from '../../base/core/async/async-values.ts';
 import type { ChatOutputWithDetails, GeneratedText, GenerationDetails } from '../../base/schemas/index.ts';
 import { failure } from '../../test/helpers/failure.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
+import { deployed } from './fixtures/real-models.ts';
 import { tinyTexts } from './fixtures/tiny-texts.ts';
 
 const Overflow = suite('the overflow of a text generation deployment');

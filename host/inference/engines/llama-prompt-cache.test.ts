@@ -7,7 +7,8 @@ import * as assert from 'uvu/assert';
 import type { GenerationDetails } from '../../base/schemas/index.ts';
 import { failure } from '../../test/helpers/failure.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
+import { deployed } from './fixtures/real-models.ts';
 
 const Prompts = suite('prompts of a deployment on disk');
 const root = mkdtempSync(join(tmpdir(), 'aana-prompts-'));

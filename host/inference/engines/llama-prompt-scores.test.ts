@@ -4,7 +4,8 @@ import * as assert from 'uvu/assert';
 import type { DeploymentHandle } from '../deployments/index.ts';
 import type { GeneratedText, SamplingParams } from '../../base/schemas/index.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
+import { deployed } from './fixtures/real-models.ts';
 
 const PromptScores = suite('the scores of a long prompt');
 

@@ -5,7 +5,8 @@ import { drained } from '../../base/core/async/async-values.ts';
 import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
 import type { ChatOutputWithDetails, GenerationDetails, TextChunk } from '../../base/schemas/index.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
+import { deployed } from './fixtures/real-models.ts';
 import { THINKING_TEMPLATE } from './fixtures/thinking-template.ts';
 
 const Reasoning = suite('reasoning of a text generation deployment');

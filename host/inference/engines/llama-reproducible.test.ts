@@ -7,7 +7,8 @@ import { hasEngineKernels } from '../devices/index.ts';
 import type { GeneratedText, SamplingParams } from '../../base/schemas/index.ts';
 import { failure } from '../../test/helpers/failure.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
+import { deployed } from './fixtures/real-models.ts';
 
 const Reproducible = suite('reproducible answers');
 

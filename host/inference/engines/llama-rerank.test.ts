@@ -9,7 +9,8 @@ import { AanaError } from '../../base/core/errors.ts';
 import type { DeploymentManager } from '../deployments/index.ts';
 import { noLlamaServer, startLlamaServer } from '../../test/helpers/llama-server.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
+import { deployed } from './fixtures/real-models.ts';
 
 interface Ranking {
   readonly results: readonly { readonly index: number; readonly score: number }[];

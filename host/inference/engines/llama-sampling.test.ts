@@ -12,7 +12,7 @@ import type {
   TokenLogprob,
 } from '../../base/schemas/index.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
 import { tinyTexts } from './fixtures/tiny-texts.ts';
 
 const Sampling = suite('sampling parameters of a deployment');

@@ -5,7 +5,7 @@ import { AanaError } from '../../base/core/errors.ts';
 import type { GenerationDetails, SamplingParams, StructuredOutputs } from '../../base/schemas/index.ts';
 import { answerSchemas } from '../../test/campaign/structured/random-answers.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
 import { tinyTexts } from './fixtures/tiny-texts.ts';
 
 const Structured = suite('structured output of a deployment');

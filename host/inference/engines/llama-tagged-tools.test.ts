@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { compileJsonSchema } from '../../base/json-schema/index.ts';
 import type { ChatOutputWithDetails } from '../../base/schemas/index.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
 import { tinyTexts } from './fixtures/tiny-texts.ts';
 
 const Tagged = suite('arguments between marks');

@@ -6,7 +6,8 @@ import type { DeploymentHandle, DeploymentManager } from '../deployments/index.t
 import type { ChatOutputWithDetails, GenerationDetails, TextChunk } from '../../base/schemas/index.ts';
 import { failure } from '../../test/helpers/failure.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
+import { deployed } from './fixtures/real-models.ts';
 import { ToolCallParts } from './chat/tool-call-ids.ts';
 
 const Tools = suite('tools and reasoning of a text generation deployment');

@@ -9,7 +9,7 @@ import { silentLogger } from '../../base/core/log/logger.ts';
 import { DeploymentManager } from '../deployments/index.ts';
 import { ModelStore } from '../../setup/models/index.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
 
 const Weights = suite('the weights of a deployment');
 

@@ -14,7 +14,8 @@ import type { GenerationDetails } from '../../base/schemas/index.ts';
 import { ModelStore } from '../../setup/models/index.ts';
 import { splitGguf } from '../../../native/lib/fixtures/read-gguf.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun, deployed } from './fixtures/real-models.ts';
+import { cannotRun } from './fixtures/cannot-run.ts';
+import { deployed } from './fixtures/real-models.ts';
 import { failure } from '../../test/helpers/failure.ts';
 
 const Llama = suite('a text generation deployment');

@@ -12,7 +12,8 @@ import { GrowingAudio } from '../../base/schemas/growing-audio.ts';
 import { failure } from '../../test/helpers/failure.ts';
 import { speechPath } from '../../test/helpers/media/media.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun, deployed, readWav, SampleFiles } from './fixtures/real-models.ts';
+import { cannotRun, readWav } from './fixtures/cannot-run.ts';
+import { deployed, SampleFiles } from './fixtures/real-models.ts';
 
 const Growing = suite('a Whisper deployment with audio that is being decoded');
 

@@ -14,7 +14,8 @@ import { twoSpeakers } from '../../test/helpers/media/clips.ts';
 import { SAMPLE_TEXT, speechPath } from '../../test/helpers/media/media.ts';
 import { wordErrors } from '../../test/helpers/media/word-errors.ts';
 import { skip } from '../../test/skip.ts';
-import { cannotRun, deployed, readWav, SampleFiles } from './fixtures/real-models.ts';
+import { cannotRun, readWav } from './fixtures/cannot-run.ts';
+import { deployed, SampleFiles } from './fixtures/real-models.ts';
 import { failure } from '../../test/helpers/failure.ts';
 import { start } from './whisper.ts';
 

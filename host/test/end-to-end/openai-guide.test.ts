@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../base/core/package-root.ts';
-import { cannotRun } from '../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../inference/engines/fixtures/cannot-run.ts';
 import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../../apis/openai/fixtures/openai-app.ts';
 import { LlamaEmbeddingDeployment } from 'aana-host';
 import { type Block, blocksOf } from '../helpers/guide.ts';

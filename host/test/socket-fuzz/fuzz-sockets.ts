@@ -1,5 +1,5 @@
 import { TRANSPORTS } from '../../apis/http/fixtures/raw-server.ts';
-import { eventually } from '../../apis/http/fixtures/test-server.ts';
+import { eventually } from '../../apis/http/fixtures/eventually.ts';
 import { Random } from '../simulation/random.ts';
 import { fuzzServer } from './fuzz-server.ts';
 import { makeSequence } from './make-sequence.ts';

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { rolldown } from 'rolldown';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { type Browser, findChromium, type Page, startBrowser } from '../../../test/helpers/browser.ts';
 import { speechPath } from '../../../test/helpers/media/media.ts';
 import { npmPackages } from '../../../test/helpers/installed-packages.ts';

@@ -4,7 +4,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Random } from '../../../test/simulation/random.ts';
 import { chunk, connected, exchange, head, LAST_CHUNK, type RawAnswer, readAnswers } from '../fixtures/raw-exchange.ts';
-import { eventually, startServer, type TestServer } from '../fixtures/test-server.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { startServer, type TestServer } from '../fixtures/test-server.ts';
 
 const Torture = suite('requests over bare sockets');
 let at: TestServer;

@@ -1,6 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { eventually, LIMITS, rawPost, readChunks, startServer, type TestServer } from '../fixtures/test-server.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { LIMITS, rawPost, readChunks, startServer, type TestServer } from '../fixtures/test-server.ts';
 
 const Formats = suite('formats of streams');
 let at: TestServer;

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AanaError } from '../../../base/core/errors.ts';
-import { eventually, rawPost, readChunks, startServer, type TestServer } from '../fixtures/test-server.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { rawPost, readChunks, startServer, type TestServer } from '../fixtures/test-server.ts';
 
 /** Objects of 8 KB that the buffers of both ends of a socket hold, and more. */
 const MOST_ON_ITS_WAY = 4000;

@@ -6,7 +6,8 @@ import { EndpointRegistry, hostEndpoint } from '../../../endpoints/registry/inde
 import { buildOpenApi } from '../../openapi/index.ts';
 import { CLOSED } from '../guards/cors.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
-import { eventually, startServer, type TestServer } from '../fixtures/test-server.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { startServer, type TestServer } from '../fixtures/test-server.ts';
 
 const Get = suite('endpoints with GET, and paths with parameters');
 const get = { 'x-aana-method': 'get' };

@@ -11,7 +11,7 @@ import { createLogger, type Logger, silentLogger } from '../../../base/core/log/
 import { skip } from '../../../test/skip.ts';
 import { CertificateFolder, hasOpenssl } from '../fixtures/certificates.ts';
 import { Certificate, type CertificateFiles } from './certificate.ts';
-import { eventually } from '../fixtures/test-server.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { HttpServer } from './http-server.ts';
 
 const Tls = suite('Certificate and HTTPS');

@@ -3,7 +3,8 @@ import { connect } from 'node:net';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLogger } from '../../../base/core/log/logger.ts';
-import { eventually, startServer, rawPost } from '../fixtures/test-server.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { startServer, rawPost } from '../fixtures/test-server.ts';
 import { HttpServer } from '../index.ts';
 
 const Server = suite('HttpServer');

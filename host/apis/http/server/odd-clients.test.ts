@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../base/core/log/logger.ts';
-import { eventually, rawPost, startServer, type TestServer } from '../fixtures/test-server.ts';
+import { eventually } from '../fixtures/eventually.ts';
+import { rawPost, startServer, type TestServer } from '../fixtures/test-server.ts';
 
 const Clients = suite('odd clients of the HTTP application');
 let at: TestServer;

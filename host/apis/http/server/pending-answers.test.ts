@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type RawServer, rawServer, type Transport, TRANSPORTS } from '../fixtures/raw-server.ts';
-import { eventually } from '../fixtures/test-server.ts';
+import { eventually } from '../fixtures/eventually.ts';
 
 /** A server that answers each path with itself: paths below `/held` after `release`, `/never` never, others at once. */
 interface Held extends RawServer {

@@ -6,11 +6,11 @@ import { toFile } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../../base/core/abort.ts';
-import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { WhisperDeployment } from 'aana-host';
 import { ffmpegPath, longSpeech } from '../../../test/helpers/media/media.ts';
 import { skip } from '../../../test/skip.ts';
-import { pathsBelow } from '../../http/fixtures/test-server.ts';
+import { pathsBelow } from '../../http/fixtures/eventually.ts';
 import { type OpenAiApp, startOpenAiApp } from '../fixtures/openai-app.ts';
 
 const Growing = suite('transcriptions of audio that is being decoded');

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { makeMedia } from '../../../test/helpers/media/media-files.ts';
 import { ffmpegPath, longSpeech, muteVideo, SAMPLE_TEXT, speechPath } from '../../../test/helpers/media/media.ts';
 import { wordErrors, words } from '../../../test/helpers/media/word-errors.ts';
 import { skip } from '../../../test/skip.ts';
 import { connected, exchange, head } from '../../http/fixtures/raw-exchange.ts';
-import { eventually } from '../../http/fixtures/test-server.ts';
+import { eventually } from '../../http/fixtures/eventually.ts';
 import { type AudioApp, startAudioApp } from '../fixtures/audio-app.ts';
 import { silence } from '../fixtures/silence.ts';
 

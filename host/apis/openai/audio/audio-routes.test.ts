@@ -7,7 +7,7 @@ import type OpenAI from 'openai';
 import { APIError, BadRequestError, NotFoundError, toFile } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { ffmpegPath, SAMPLE_TEXT, speakingVideo, speechPath } from '../../../test/helpers/media/media.ts';
 import { makeMedia } from '../../../test/helpers/media/media-files.ts';
 import { wordErrors } from '../../../test/helpers/media/word-errors.ts';

@@ -7,7 +7,7 @@ import type OpenAI from 'openai';
 import { toFile } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { SpeakerDiarizationDeployment } from 'aana-host';
 import { conversation, type Voice, voiceSamples } from '../../../test/helpers/media/conversations.ts';
 import { makeMedia } from '../../../test/helpers/media/media-files.ts';

@@ -4,7 +4,7 @@ import { createOpenAI, type OpenAIProvider } from '@ai-sdk/openai';
 import { APICallError, experimental_transcribe as transcribe } from 'ai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { SAMPLE_TEXT, speechPath } from '../../../test/helpers/media/media.ts';
 import { wordErrors } from '../../../test/helpers/media/word-errors.ts';
 import { skip } from '../../../test/skip.ts';

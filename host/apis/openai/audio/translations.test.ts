@@ -7,7 +7,7 @@ import { toFile } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../base/core/log/logger.ts';
-import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { WhisperDeployment } from 'aana-host';
 import { ModelStore } from '../../../setup/models/index.ts';
 import { conversation, voiceSamples } from '../../../test/helpers/media/conversations.ts';

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTinyBert } from '../../../../native/lib/fixtures/tiny-embedding.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
-import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { sqliteModule } from '../../../data/storage/fixtures/databases.ts';
 import { Storage } from '../../../data/storage/index.ts';
 import { failureOf } from '../../../test/helpers/failure.ts';

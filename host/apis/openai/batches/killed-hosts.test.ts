@@ -12,7 +12,7 @@ import * as assert from 'uvu/assert';
 import { writeTinyLlama } from '../../../../native/lib/fixtures/tiny-llama.ts';
 import { loadConfig } from '../../../base/config/index.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
-import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { sqliteModule } from '../../../data/storage/fixtures/databases.ts';
 import { Storage } from '../../../data/storage/index.ts';
 import { until } from '../../../test/helpers/server.ts';

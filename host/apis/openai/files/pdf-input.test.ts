@@ -4,7 +4,7 @@ import OpenAI, { APIError, APIUserAbortError, toFile } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { encryptedPdf, scannedPdf, slowPdf, textBomb, textPdf } from '../../../io/documents/fixtures/pdfs.ts';
-import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { failureOf } from '../../../test/helpers/failure.ts';
 import { skip } from '../../../test/skip.ts';
 import { type OpenAiApp, startOpenAiApp } from '../fixtures/openai-app.ts';

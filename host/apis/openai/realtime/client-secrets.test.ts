@@ -2,7 +2,7 @@
 import OpenAI, { AuthenticationError, BadRequestError, NotFoundError, PermissionDeniedError } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun, readWav } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun, readWav } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { failureOf } from '../../../test/helpers/failure.ts';
 import { speechPath } from '../../../test/helpers/media/media.ts';
 import { skip } from '../../../test/skip.ts';

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun, readWav } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun, readWav } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { ffmpegPath, SAMPLE_TEXT, speechPath } from '../../../test/helpers/media/media.ts';
 import { wordErrors } from '../../../test/helpers/media/word-errors.ts';
 import { skip } from '../../../test/skip.ts';

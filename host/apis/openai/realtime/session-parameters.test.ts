@@ -1,7 +1,7 @@
 // Every parameter of a realtime session has the state that the documentation says, on real servers.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { SESSION_OBJECTS } from './session-fields.ts';
 import { skip } from '../../../test/skip.ts';
 import { type AudioApp, startAudioApp } from '../fixtures/audio-app.ts';

@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../base/core/log/logger.ts';
-import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { THINKING_TEMPLATE } from '../../../inference/engines/fixtures/thinking-template.ts';
 import { WhisperDeployment } from 'aana-host';
 import { ModelStore } from '../../../setup/models/index.ts';

@@ -2,7 +2,7 @@
 import type OpenAI from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { skip } from '../../../test/skip.ts';
 import { type OpenAiApp, registerEndless, startOpenAiApp } from '../fixtures/openai-app.ts';
 

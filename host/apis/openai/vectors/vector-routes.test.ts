@@ -5,7 +5,7 @@ import { APIError, BadRequestError, NotFoundError } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTinyBert } from '../../../../native/lib/fixtures/tiny-embedding.ts';
-import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { LlamaEmbeddingDeployment, LlamaRerankDeployment } from 'aana-host';
 import { testModel } from '../../../test/helpers/models.ts';
 import { skip } from '../../../test/skip.ts';

@@ -11,7 +11,7 @@ import { writeTinyLlama } from '../../../../native/lib/fixtures/tiny-llama.ts';
 import { makeApp } from '../../../application/fixtures/test-app.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
 import { SampleDeployment } from '../../../inference/deployments/fixtures/sample-deployment.ts';
-import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { command, type CommandResult } from '../../../test/helpers/command-line/command.ts';
 import { makeMedia, sine, testFfmpeg } from '../../../test/helpers/media/media-files.ts';
 import { skip } from '../../../test/skip.ts';

@@ -5,7 +5,8 @@ import type { GeneratedText } from '../../../base/schemas/index.ts';
 import { testModel } from '../../../test/helpers/models.ts';
 import { skip } from '../../../test/skip.ts';
 import type { DeploymentManager, DescribedHandle } from '../../deployments/index.ts';
-import { cannotRun, deployed } from '../fixtures/real-models.ts';
+import { cannotRun } from '../fixtures/cannot-run.ts';
+import { deployed } from '../fixtures/real-models.ts';
 
 const Tokens = suite('tokens of a language model');
 let manager: DeploymentManager;

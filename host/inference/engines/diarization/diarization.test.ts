@@ -15,7 +15,8 @@ import { conversation, type Part, type Voice, voiceSamples } from '../../../test
 import { diarizationErrorRate } from '../../../test/helpers/media/diarization-errors.ts';
 import { speechPath } from '../../../test/helpers/media/media.ts';
 import { skip } from '../../../test/skip.ts';
-import { deployed, readWav, SampleFiles } from '../fixtures/real-models.ts';
+import { readWav } from '../fixtures/cannot-run.ts';
+import { deployed, SampleFiles } from '../fixtures/real-models.ts';
 
 const Diarization = suite('a deployment for speaker diarization');
 

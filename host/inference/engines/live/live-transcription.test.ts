@@ -8,7 +8,8 @@ import { failure } from '../../../test/helpers/failure.ts';
 import { SAMPLE_TEXT, speechPath } from '../../../test/helpers/media/media.ts';
 import { wordErrors } from '../../../test/helpers/media/word-errors.ts';
 import { skip } from '../../../test/skip.ts';
-import { cannotRun, deployed, readWav } from '../fixtures/real-models.ts';
+import { cannotRun, readWav } from '../fixtures/cannot-run.ts';
+import { deployed } from '../fixtures/real-models.ts';
 
 const Live = suite('live transcription');
 

@@ -6,7 +6,7 @@ import { ModelStore } from '../../../setup/models/index.ts';
 import { speechPath } from '../../../test/helpers/media/media.ts';
 import { skip } from '../../../test/skip.ts';
 import type { NativeVoiceDetector } from '../../../../native/lib/index.ts';
-import { cannotRun, readWav } from '../fixtures/real-models.ts';
+import { cannotRun, readWav } from '../fixtures/cannot-run.ts';
 import { openNative } from '../native.ts';
 import { SpeechTracker } from './speech-tracker.ts';
 

@@ -9,7 +9,8 @@ import { failure } from '../../../test/helpers/failure.ts';
 import { type LlamaServer, noLlamaServer, startLlamaServer } from '../../../test/helpers/llama-server.ts';
 import { testModel } from '../../../test/helpers/models.ts';
 import { skip } from '../../../test/skip.ts';
-import { cannotRun, deployed } from '../fixtures/real-models.ts';
+import { cannotRun } from '../fixtures/cannot-run.ts';
+import { deployed } from '../fixtures/real-models.ts';
 
 const Remote = suite('text generation by llama-server');
 

@@ -15,7 +15,8 @@ import { ffmpegPath } from '../../../test/helpers/media/media.ts';
 import { wordErrorRate, wordErrors, words } from '../../../test/helpers/media/word-errors.ts';
 import { isLong } from '../../../test/long.ts';
 import { skip } from '../../../test/skip.ts';
-import { cannotRun, deployed, readWav, SampleFiles } from '../fixtures/real-models.ts';
+import { cannotRun, readWav } from '../fixtures/cannot-run.ts';
+import { deployed, SampleFiles } from '../fixtures/real-models.ts';
 
 const Accuracy = suite('the accuracy of a multilingual model');
 

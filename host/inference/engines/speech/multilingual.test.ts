@@ -11,7 +11,8 @@ import { AsrOutput, type AudioReference } from '../../../base/schemas/index.ts';
 import { failure } from '../../../test/helpers/failure.ts';
 import { type Voice, voiceSamples } from '../../../test/helpers/media/conversations.ts';
 import { skip } from '../../../test/skip.ts';
-import { cannotRun, deployed, SampleFiles } from '../fixtures/real-models.ts';
+import { cannotRun } from '../fixtures/cannot-run.ts';
+import { deployed, SampleFiles } from '../fixtures/real-models.ts';
 
 const Multilingual = suite('speech in several languages');
 

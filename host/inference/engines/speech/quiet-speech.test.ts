@@ -5,7 +5,8 @@ import type { DeploymentManager } from '../../deployments/index.ts';
 import { AsrOutput } from '../../../base/schemas/index.ts';
 import { speechPath } from '../../../test/helpers/media/media.ts';
 import { skip } from '../../../test/skip.ts';
-import { cannotRun, deployed, readWav, SampleFiles } from '../fixtures/real-models.ts';
+import { cannotRun, readWav } from '../fixtures/cannot-run.ts';
+import { deployed, SampleFiles } from '../fixtures/real-models.ts';
 
 const Quiet = suite('quiet speech');
 

@@ -14,7 +14,8 @@ import { ffmpegPath, SAMPLE_TEXT, speechPath } from '../../../test/helpers/media
 import { wordErrorRate, wordErrors } from '../../../test/helpers/media/word-errors.ts';
 import { isLong } from '../../../test/long.ts';
 import { skip } from '../../../test/skip.ts';
-import { cannotRun, deployed, readWav, SampleFiles } from '../fixtures/real-models.ts';
+import { cannotRun, readWav } from '../fixtures/cannot-run.ts';
+import { deployed, SampleFiles } from '../fixtures/real-models.ts';
 
 const Vad = suite('voice activity detection, and transcription of its segments');
 

@@ -5,7 +5,8 @@ import type { DeploymentManager } from '../../deployments/index.ts';
 import { AsrOutput } from '../../../base/schemas/index.ts';
 import { WORDLESS_SOUNDS } from '../../../test/helpers/media/wordless-sounds.ts';
 import { skip } from '../../../test/skip.ts';
-import { cannotRun, deployed, SampleFiles } from '../fixtures/real-models.ts';
+import { cannotRun } from '../fixtures/cannot-run.ts';
+import { deployed, SampleFiles } from '../fixtures/real-models.ts';
 
 const Wordless = suite('sounds without words');
 

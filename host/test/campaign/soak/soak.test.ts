@@ -1,7 +1,7 @@
 // The short form of `npm run campaign:soak`.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { skip } from '../../skip.ts';
 import { slopeOf } from './slope.ts';
 import { soak } from './soak.ts';

@@ -1,7 +1,7 @@
 // The short form of `npm run campaign:speech`.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { skip } from '../../skip.ts';
 import { soakSpeech } from './soak.ts';
 

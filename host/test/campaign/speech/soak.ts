@@ -1,7 +1,8 @@
 // Many transcriptions and live streams, of which callers leave at random moments, on one replica.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DeploymentHandle, DeploymentManager } from '../../../inference/deployments/index.ts';
-import { deployed, readWav, SampleFiles } from '../../../inference/engines/fixtures/real-models.ts';
+import { readWav } from '../../../inference/engines/fixtures/cannot-run.ts';
+import { deployed, SampleFiles } from '../../../inference/engines/fixtures/real-models.ts';
 import { AsrOutput, type AudioReference, LiveResult } from '../../../base/schemas/index.ts';
 import { SAMPLE_TEXT, speechPath } from '../../helpers/media/media.ts';
 import { wordErrors } from '../../helpers/media/word-errors.ts';

@@ -1,6 +1,6 @@
 // Conversations of several people, mixed from recordings of each, with the times at which each of them speaks.
 import { join } from 'node:path';
-import { readWav } from '../../../inference/engines/fixtures/real-models.ts';
+import { readWav } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { RAINBOW, recordings, SNACK, unlessOffline } from './clips.ts';
 import type { SpokenTurn } from './diarization-errors.ts';
 import { makeMedia } from './media-files.ts';

@@ -3,7 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { connected, head, readAnswers } from '../../fixtures/raw-exchange.ts';
-import { eventually, LIMITS, startServer, type TestServer } from '../../fixtures/test-server.ts';
+import { eventually } from '../../fixtures/eventually.ts';
+import { LIMITS, startServer, type TestServer } from '../../fixtures/test-server.ts';
 
 const Large = suite('forms that are much too large');
 const MIB = 1024 * 1024;

@@ -17,7 +17,7 @@ import { asText, textAnswer, VideoInput } from '../../../../base/schemas/index.t
 import { failureOf } from '../../../../test/helpers/failure.ts';
 import { blocksOf } from '../../../../test/helpers/guide.ts';
 import { linkDependencies } from '../../../../test/helpers/plugin-project.ts';
-import { eventually } from '../../fixtures/test-server.ts';
+import { eventually } from '../../fixtures/eventually.ts';
 import { connectClient, ERAS, errorOf, textOf } from './fixtures/mcp-clients.ts';
 
 const PLUGIN = `

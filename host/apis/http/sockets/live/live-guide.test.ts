@@ -10,7 +10,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeApp, makeFolder, started } from '../../../../application/fixtures/test-app.ts';
 import { packageRoot } from '../../../../base/core/package-root.ts';
-import { cannotRun } from '../../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../../inference/engines/fixtures/cannot-run.ts';
 import { type AanaApp, WhisperDeployment } from 'aana-host';
 import { findChromium, startBrowser } from '../../../../test/helpers/browser.ts';
 import { blocksOf } from '../../../../test/helpers/guide.ts';

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeApp, makeFolder, started } from '../../../../application/fixtures/test-app.ts';
-import { cannotRun, readWav } from '../../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun, readWav } from '../../../../inference/engines/fixtures/cannot-run.ts';
 import { type AanaApp, WhisperDeployment } from 'aana-host';
 import { SAMPLE_TEXT, speechPath } from '../../../../test/helpers/media/media.ts';
 import { wordErrors } from '../../../../test/helpers/media/word-errors.ts';

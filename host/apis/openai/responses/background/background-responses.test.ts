@@ -2,7 +2,7 @@
 import OpenAI, { APIError } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { cannotRun } from '../../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../../inference/engines/fixtures/cannot-run.ts';
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../../../../data/storage/fixtures/databases.ts';
 import { failureOf } from '../../../../test/helpers/failure.ts';
 import { until } from '../../../../test/helpers/server.ts';

@@ -9,7 +9,7 @@ import OpenAI from 'openai';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTinyLlama } from '../../../../../native/lib/fixtures/tiny-llama.ts';
-import { cannotRun } from '../../../../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../../../../inference/engines/fixtures/cannot-run.ts';
 import { until } from '../../../../test/helpers/server.ts';
 import { skip } from '../../../../test/skip.ts';
 
