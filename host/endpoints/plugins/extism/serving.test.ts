@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { check } from '../../../cli/commands/check.ts';
-import { AanaApp, loadConfig, silentLogger } from '../../../index.ts';
+import { AanaApp, loadConfig, silentLogger } from 'aana-host';
 import { extismModule } from '../fixtures/extism-module.ts';
 
 const Serving = suite<{ dir: string; plugin: string; put(answer: string): Promise<void> }>('serving Extism plugins');

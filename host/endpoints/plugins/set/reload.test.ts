@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AanaApp, loadConfig, silentLogger } from '../../../index.ts';
+import { AanaApp, loadConfig, silentLogger } from 'aana-host';
 import { isLong } from '../../../test/long.ts';
 import { buildTestPlugin } from '../fixtures/build-test-plugin.ts';
 
