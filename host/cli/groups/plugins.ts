@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Command } from 'commander';
+import { ignoreOutputErrors } from '../../application/start/output-errors.ts';
 import { fail } from '../../base/core/errors.ts';
 import { addApplicationOptions, addLocalOptions, applicationOf, localApplicationOf } from '../application-options.ts';
 import { addConfigOptions, configOf, loggerOf } from '../config-options.ts';
@@ -57,6 +58,7 @@ export function addPluginCommands(root: Command, command: MakeCommand, state: { 
       if (source === undefined || others.length > 0)
         throw fail('PluginNotFound', `${plugin} contains several plugins; name the folder of one`);
       const { level } = config.log;
+      ignoreOutputErrors(); // the command sees them itself, and closes what it has opened
       await untilSignal((signal) =>
         invokeEndpoint({
           ...{ config, source, endpoint, input: input ?? '{}', application, signal },

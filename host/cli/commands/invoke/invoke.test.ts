@@ -4,17 +4,21 @@ import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTinyLlama } from '../../../../native/lib/fixtures/tiny-llama.ts';
 import { makeApp } from '../../../application/fixtures/test-app.ts';
+import { loadConfig } from '../../../base/config/index.ts';
+import { silentLogger } from '../../../base/core/log/logger.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
 import { SampleDeployment } from '../../../inference/deployments/fixtures/sample-deployment.ts';
 import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { command, type CommandResult } from '../../../test/helpers/command-line/command.ts';
 import { makeMedia, sine, testFfmpeg } from '../../../test/helpers/media/media-files.ts';
 import { skip } from '../../../test/skip.ts';
+import { invokeEndpoint } from './invoke.ts';
 
 const PLAIN = `
 import { asText, defineEndpoint, definePlugin, HostError, textAnswer, z } from 'aana-host/plugin';
@@ -50,6 +54,13 @@ const visit = defineEndpoint({
   ...base, name: 'visit', path: '/rich/visit', summary: 'Counts', input: z.strictObject({}), uses: ['storage'],
   run: (_, ctx) => ctx.storage.increment('visits'),
 });
+const visits = defineEndpoint({
+  ...base, name: 'visits', path: '/rich/visits', summary: 'Counts for ever', input: z.strictObject({}), uses: ['storage'],
+  stream: true,
+  *run(_, ctx) {
+    for (;;) yield ctx.wait(ctx.storage.increment('visits'));
+  },
+});
 const length = defineEndpoint({
   ...base, name: 'length', path: '/rich/length', summary: 'Length', input: z.strictObject({ video: VideoInput }),
   run: async ({ video }, ctx) => Math.round((await (await ctx.video.open(video)).extractAudio()).duration),
@@ -65,7 +76,7 @@ const count = defineEndpoint({
     yield* ctx.deployment('sample').stream('count', { to });
   },
 });
-export const endpoint = definePlugin([visit, length, call, count]);
+export const endpoint = definePlugin([visit, visits, length, call, count]);
 `;
 
 const Invoke = suite('aana-host invoke');
@@ -157,6 +168,31 @@ Invoke('says what is wrong, with exit code 2', async () => {
 
 Invoke('keeps what the plugin stores, in the database of the configuration', async () => {
   assert.equal([(await quietly('rich', 'visit')).out, (await quietly('rich', 'visit')).out], ['1\n', '2\n']);
+});
+
+Invoke('ends without an error, and closes what it has opened, when the reader of its answer has gone', async () => {
+  const gone = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+  const out = new Writable({ write: (_chunk, _encoding, done) => done(gone) }).on('error', () => {});
+  const children = (): number => process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap').length;
+  const before = children();
+  await invokeEndpoint({
+    ...{ config: loadConfig({ cwd: folder, env }), source: join(folder, 'rich'), endpoint: 'visits', input: '{}' },
+    ...{
+      files: [],
+      application: { runtimeDir: join(folder, 'run') },
+      log: silentLogger,
+      pluginLog: silentLogger,
+      stdin: process.stdin,
+      out,
+    },
+    signal: new AbortController().signal,
+  });
+  assert.is(children(), before);
+  const args = [join(packageRoot, 'bundle/host/cli/main.js'), 'invoke', 'rich', 'visits', '--log-level', 'error'];
+  const child = spawn(process.execPath, args, { cwd: folder, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  child.stdout.once('data', () => child.stdout.destroy());
+  const [err, [code]] = await Promise.all([text(child.stderr), once(child, 'close')]);
+  assert.equal([code, err], [0, '']);
 });
 
 Invoke('takes files for the fields that the input names', async () => {

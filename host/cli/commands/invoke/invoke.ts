@@ -86,8 +86,15 @@ async function run(
   files: ReadonlyMap<string, UploadedFile>,
   { config, out, signal }: InvokeOptions,
 ): Promise<void> {
+  let isReaderGone = false; // such as `| head`, which has enough
   const print = (line: string): Promise<void> =>
-    new Promise((resolve, reject) => out.write(line, (error) => (error ? reject(error) : resolve())));
+    new Promise((resolve, reject) =>
+      out.write(line, (error) => {
+        isReaderGone ||= (error as NodeJS.ErrnoException | null | undefined)?.code === 'EPIPE';
+        if (error) reject(error);
+        else resolve();
+      }),
+    );
   try {
     const output = await invoke(endpoint, input, {
       ...{ requestId: newId(), files, signal, timeoutMs: config.limits.invocation_timeout_s * 1000 },
@@ -95,7 +102,7 @@ async function run(
     });
     if (!endpoint.streaming) await print(textAnswerOf(endpoint, output)?.text ?? `${output}\n`);
   } catch (error) {
-    throw asAnswered(error);
+    if (!isReaderGone) throw asAnswered(error);
   }
 }
 
