@@ -37,6 +37,7 @@ const READERS: Readonly<Record<string, string>> = {
   'apis/openai/realtime/client-secrets-route.ts': 'a time in an answer',
   'apis/openai/realtime/realtime-session.ts': 'a time in an answer',
   'apis/openai/text/values.ts': 'a time in an answer',
+  'endpoints/plugins/rights/setting-file.ts': 'compared with the time of a file',
   'endpoints/plugins/extism/process/guest.ts': 'the clock of a guest',
   'endpoints/plugins/extism/interface.ts': 'the name of an import of guests',
   'endpoints/plugins/sandbox/code-folder.ts': 'compared with the time of a file',

@@ -1,6 +1,6 @@
 // A plugin says its secrets in every way that it has, in generated forms, and nothing that the host prints has them.
 import { randomBytes } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as tar from 'tar';
@@ -203,7 +203,8 @@ Secrets('are changed by applying a configuration, and by the file, without a res
   await writeFile(join(folder, 'aana.config.json'), JSON.stringify(config));
   assert.match(await run('apply', '--yes'), 'plugin_settings');
   assert.is(await ask({ setting: 'literal', form: 'raw', way: 'log' }), String(applied.length));
-  await writeFile(join(folder, 'secret'), 'short');
+  await writeFile(join(folder, 'secret.new'), 'short');
+  await rename(join(folder, 'secret.new'), join(folder, 'secret'));
   assert.is(await ask({ setting: 'file', form: 'raw', way: 'log' }), '5');
   await rm(join(folder, 'secret'));
   assert.match(await ask({ setting: 'literal', form: 'raw', way: 'log' }), '"error":"PluginNotConfigured"');

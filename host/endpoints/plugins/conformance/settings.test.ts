@@ -1,5 +1,5 @@
 // Settings of a plugin in TypeScript, in the real sandbox.
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -145,7 +145,8 @@ Settings('a changed file is read by the next invocation, and not by one that run
   host.configureSettings({ news: { key_file: file } });
   const running = runPlugin(plugin, 'twice');
   while (ports.waits.length === 0) await delay(1);
-  await writeFile(file, 'two-two\n');
+  await writeFile(`${file}.new`, 'two-two\n');
+  await rename(`${file}.new`, file);
   assert.is(await runPlugin(plugin, 'get', { name: 'key' }), 'two-two');
   ports.waits[0]!.go.resolve();
   assert.equal(await running, ['one-one', 'one-one']);

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -128,7 +128,8 @@ Settings('change with the file, the variable and the configuration, and are othe
   const first = settings.read();
   assert.equal([first.get('key'), first.get('limit')], ['"first"', undefined]);
   assert.is(settings.read(), first);
-  writeFileSync(file, 'other'); // as many bytes, at the same time
+  writeFileSync(file, 'other'); // as many bytes
+  utimesSync(file, 0, 0);
   assert.is(settings.read().get('key'), '"other"');
   assert.is(first.get('key'), '"first"', 'a running invocation keeps its values');
   env['TEST_LIMIT'] = '3';
@@ -142,6 +143,28 @@ Settings('change with the file, the variable and the configuration, and are othe
   assert.is(settings.read().get('key'), '"third"');
   assert.equal(settings.read().states.at(-1)?.state, 'undeclared');
   assert.match(context.lines.at(-1) ?? '', 'plugin_settings has settings that the plugin does not declare');
+});
+
+Settings('keep their value while their file is written in place, and have that of a new file at once', (context) => {
+  const file = join(context.dir, 'key');
+  writeFileSync(file, 'first');
+  const given = { key_file: file };
+  const settings = settingsOf(context, () => given);
+  const first = settings.read();
+  const reads = (text: string): boolean => {
+    writeFileSync(file, text);
+    return settings.read() === first;
+  };
+  assert.equal(['', 'sec', 'second, and more'].map(reads), [true, true, true]);
+  utimesSync(file, Date.now() / 1000 - 60, Date.now() / 1000 - 60);
+  assert.is(settings.read().get('key'), '"second, and more"');
+  writeFileSync(`${file}.new`, 'third');
+  renameSync(`${file}.new`, file);
+  assert.is(settings.read().get('key'), '"third"');
+  writeFileSync(file, 'four');
+  const tomorrow = Date.now() / 1000 + 86_400;
+  utimesSync(file, tomorrow, tomorrow);
+  assert.is(settings.read().get('key'), '"four"', 'the clock was set back');
 });
 
 Settings('are masked in each form in which a text has them', (context) => {

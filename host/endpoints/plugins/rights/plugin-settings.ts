@@ -10,7 +10,7 @@ import {
   parsedValue,
   type SettingValue,
 } from './declared-settings.ts';
-import { readSettingFile } from './setting-file.ts';
+import { type FileText, readSettingFile } from './setting-file.ts';
 
 /** A setting of a plugin, for operators. It has no value. */
 export interface SettingState {
@@ -54,12 +54,6 @@ export interface PluginSettingsOptions {
 }
 
 type Given = Readonly<Record<string, GivenValue>>;
-/** What a variable or a file says. */
-interface Said {
-  readonly text?: string | undefined;
-  readonly problem?: string | undefined;
-}
-
 /** A setting with its value, if it has one. */
 interface Resolved {
   readonly about: SettingState;
@@ -73,7 +67,7 @@ export class PluginSettings {
   readonly #options: PluginSettingsOptions;
   #given: Given | undefined;
   #sources: readonly GivenSetting[] = [];
-  #said: readonly Said[] = [];
+  #said: readonly FileText[] = [];
   #values: SettingValues = noSettings;
 
   constructor(options: PluginSettingsOptions) {
@@ -87,7 +81,9 @@ export class PluginSettings {
     const isSame = given === this.#given;
     if (!isSame) this.#sources = Object.entries(given).map(([key, value]) => givenSetting(key, value));
     this.#given = given;
-    const said = this.#sources.map((source) => (Object.hasOwn(declared, source.name) ? this.#read(source) : {}));
+    const said = this.#sources.map((source, at) =>
+      Object.hasOwn(declared, source.name) ? this.#read(source, isSame ? this.#said[at] : undefined) : {},
+    );
     const changed = said.some(
       ({ text, problem }, at) => text !== this.#said[at]?.text || problem !== this.#said[at]?.problem,
     );
@@ -98,9 +94,9 @@ export class PluginSettings {
     return this.#values;
   }
 
-  #read({ by, value }: GivenSetting): Said {
+  #read({ by, value }: GivenSetting, before: FileText | undefined): FileText {
     if (by === 'configuration') return {};
-    return by === 'file' ? readSettingFile(String(value)) : { text: this.#options.env[String(value)] };
+    return by === 'file' ? readSettingFile(String(value), before) : { text: this.#options.env[String(value)] };
   }
 
   #resolved(): Resolved[] {
@@ -130,7 +126,7 @@ export class PluginSettings {
   }
 }
 
-function resolved(name: string, declared: DeclaredSetting, source?: GivenSetting, said: Said = {}): Resolved {
+function resolved(name: string, declared: DeclaredSetting, source?: GivenSetting, said: FileText = {}): Resolved {
   const { type, description, secret, required, default: usual } = declared;
   const known = { name, type, description, secret, required, origin: source ? originOf(source) : null };
   const checked = source && checkedOf(declared, source, said);
@@ -145,7 +141,7 @@ function resolved(name: string, declared: DeclaredSetting, source?: GivenSetting
 function checkedOf(
   declared: DeclaredSetting,
   { by, value }: GivenSetting,
-  { text, problem }: Said,
+  { text, problem }: FileText,
 ): Checked | undefined {
   if (problem !== undefined) return { problem };
   if (by === 'configuration') return value === '' ? undefined : checkedValue(value, declared);
