@@ -45,7 +45,7 @@ interface Stamp {
 }
 
 /** The version of the build. It changes when the same sources give a different component. */
-const BUILDER = 'fetch and crypto.subtle are those of the web, files of packages for workers, locales throw';
+const BUILDER = 'fetch and crypto.subtle of the web, files of packages for workers, locales and endless waits throw';
 
 const defaultCacheDir = join(packageRoot, 'build');
 

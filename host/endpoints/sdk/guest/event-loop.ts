@@ -182,11 +182,14 @@ export function settle<T>(promise: PromiseLike<T>): T {
   for (;;) {
     runJobs();
     if (outcome) break;
-    if (!goOn()) throw misuse(never, lastPending());
+    if (!goOn()) throw neverSettled();
   }
   if ('reason' in outcome) throw outcome.reason;
   return outcome.value;
 }
+
+/** Returns the error for a run that waits for ever, with the place where its author made the promise. */
+export const neverSettled = (): TypeError => misuse(never, lastPending());
 
 /** Throws when the run that ends has left something undone: its author has forgotten an `await`. */
 export function requireNothingLeft(): void {

@@ -5,6 +5,9 @@ import { HostError, toErrorRecord } from '../host-error.ts';
 /** Stored values of a plugin: JSON values by key. Runs that are given the same map share it. */
 export type FakeStorage = Map<string, unknown>;
 
+/** 100 years. */
+const mostExpiryMs = 100 * 365 * 24 * 3600 * 1000;
+
 /** When values of a storage expire, by key, in milliseconds since the epoch. */
 const expiries = new WeakMap<FakeStorage, Map<string, number>>();
 
@@ -19,19 +22,30 @@ export function fakeStorage(values: FakeStorage, now: () => number): Storage {
     expiry.delete(key);
     return values.delete(key);
   };
+  /** Returns the key as the host gets it, which is UTF-8. */
+  const checked = (key: string): string => {
+    const bytes = encodeUtf8(key);
+    if (bytes.length < 1 || bytes.length > 120)
+      throw refusal('InvalidKey', 'invalid-input', `a key has 1 to 120 bytes, not ${bytes.length}`);
+    return decodeUtf8(bytes);
+  };
+  const checkExpiry = (ms: number | undefined): void => {
+    if (ms !== undefined && !(ms >= 1 && ms <= mostExpiryMs))
+      throw refusal('InvalidArguments', 'invalid-input', `a value expires after 1 to ${mostExpiryMs} ms, not ${ms}`);
+  };
   const read = (key: string): Uint8Array | undefined => {
     removeExpired();
     return values.has(key) ? bytesOf(values.get(key)) : undefined;
   };
   const write = (key: string, bytes: Uint8Array, expiresInMs: number | undefined): void => {
-    const length = encodeUtf8(key).length;
-    if (length < 1 || length > 120)
-      throw refusal('InvalidKey', 'invalid-input', `a key has 1 to 120 bytes, not ${length}`);
-    if (expiresInMs !== undefined && !(expiresInMs >= 1))
-      throw refusal('InvalidArguments', 'invalid-input', `a value expires after 1 millisecond or more`);
     values.set(key, valueOf(bytes));
     if (expiresInMs === undefined) expiry.delete(key);
     else expiry.set(key, now() + expiresInMs);
+  };
+  const writeChecked = (name: string, bytes: Uint8Array, expiresInMs: number | undefined): void => {
+    const key = checked(name);
+    checkExpiry(expiresInMs);
+    write(key, bytes, expiresInMs);
   };
   const list = (prefix: string, after: string | undefined, limit: number): string[] => {
     removeExpired();
@@ -41,19 +55,27 @@ export function fakeStorage(values: FakeStorage, now: () => number): Storage {
       .slice(0, limit);
   };
   return {
-    get: read,
-    set: (key, bytes) => write(key, bytes, undefined),
-    delete: (key) => read(key) !== undefined && remove(key),
+    get: (name) => read(checked(name)),
+    set: (name, bytes) => write(checked(name), bytes, undefined),
+    delete: (name) => {
+      const key = checked(name);
+      return read(key) !== undefined && remove(key);
+    },
     list,
-    getText: (key) => {
+    getText: (name) => {
+      const key = checked(name);
       const bytes = read(key);
       const text = bytes && textOf(bytes);
       if (bytes && text === undefined) throw mismatch(key, 'no text in UTF-8');
       return text;
     },
-    setText: (key, text, expiresInMs) => write(key, encodeUtf8(text), expiresInMs),
-    setExpiring: write,
-    increment: (key, by, expiresInMs) => {
+    setText: (name, text, expiresInMs) => writeChecked(name, encodeUtf8(text), expiresInMs),
+    setExpiring: writeChecked,
+    increment: (name, by, expiresInMs) => {
+      if (!Number.isFinite(by))
+        throw refusal('InvalidArguments', 'invalid-input', `${by} cannot be added to a stored number`);
+      const key = checked(name);
+      checkExpiry(expiresInMs);
       const old = read(key) && values.get(key);
       if (old !== undefined && typeof old !== 'number') throw mismatch(key, 'no number in JSON');
       const sum = (old ?? 0) + by;
@@ -63,7 +85,9 @@ export function fakeStorage(values: FakeStorage, now: () => number): Storage {
       else values.set(key, sum);
       return sum;
     },
-    compareAndSet: (key, expected, value, expiresInMs) => {
+    compareAndSet: (name, expected, value, expiresInMs) => {
+      const key = checked(name);
+      checkExpiry(expiresInMs);
       if (!isSame(read(key), expected ?? undefined)) return false;
       if (value) write(key, value, expiresInMs);
       else remove(key);

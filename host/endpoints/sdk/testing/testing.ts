@@ -9,7 +9,7 @@ import type { Audio, Image, Media, Source, Video } from '../../../../wit/generat
 import type { Remote, Task } from '../../../../wit/generated/world/remote.ts';
 import type { Host, LogLevel } from '../host.ts';
 import { after, isPromise, type MaybePromise } from '../maybe-promise.ts';
-import { forgetLeft, requireNothingLeft } from '../guest/event-loop.ts';
+import { forgetLeft, neverSettled, requireNothingLeft } from '../guest/event-loop.ts';
 import type { Plugin } from '../plugin.ts';
 import { fromBase64 } from '../guest/base64.ts';
 
@@ -118,15 +118,18 @@ export async function runEndpoint(
   if (!endpoint) throw new Error(`the plugin has no endpoint "${name}"`);
   const run = new FakeRun(fakes, plugin);
   let output: unknown;
-  if (atWork.size === 0) forgetLeft();
+  if (atWork.size === 0) {
+    forgetLeft();
+    haveFailed = false;
+  }
   atWork.add(run);
-  for (const one of atWork) one.isAlone = atWork.size === 1;
   try {
     const ran = (): MaybePromise<string> => endpoint.run(run.host, JSON.stringify(input));
     const result = withFetch(fakes.fetch, run.requests, ran);
-    output = JSON.parse(isPromise(result) ? await result : result);
-    if (run.isAlone) requireNothingLeft();
+    output = JSON.parse(isPromise(result) ? await settled(result) : result);
+    if (atWork.size === 1 && !haveFailed) requireNothingLeft();
   } catch (thrown) {
+    haveFailed = true;
     run.assertClosed();
     const { name: error, kind, message, data } = toErrorRecord(thrown);
     throw new HostError(error, kind, message, { data: JSON.parse(data) });
@@ -145,12 +148,34 @@ export async function runEndpoint(
   };
 }
 
-/** Runs at work. What they leave undone is found only where there is one at a time. */
+/** Runs at work. What those that overlap have left undone is an error of the last one, unless one has failed. */
 const atWork = new Set<FakeRun>();
+let haveFailed = false;
+
+/** Node's. It emits `beforeExit` when nothing is left to do that could settle a promise. */
+declare const process: Record<'on' | 'off', (event: 'beforeExit', listener: () => void) => unknown>;
+
+/** What ends the runs that wait. Node warns of more than ten listeners, so they share one. */
+const waiting = new Set<() => void>();
+const endWaiting = (): void => waiting.forEach((end) => end());
+
+/** Returns the outcome of a promise. Rejects when Node has nothing left to do and it is pending. */
+async function settled<T>(promise: PromiseLike<T>): Promise<T> {
+  let stop = (): void => {};
+  const never = new Promise<never>((_, reject) => {
+    stop = () => reject(neverSettled());
+  });
+  if (waiting.size === 0) process.on('beforeExit', endWaiting);
+  waiting.add(stop);
+  try {
+    return await Promise.race([promise, never]);
+  } finally {
+    waiting.delete(stop);
+    if (waiting.size === 0) process.off('beforeExit', endWaiting);
+  }
+}
 
 class FakeRun {
-  /** Whether no other run was at work at the same time. */
-  isAlone = true;
   readonly written: unknown[] = [];
   readonly logs: { level: LogLevel; message: string; fields: unknown }[] = [];
   readonly calls: { deployment: string; method: string; args: unknown }[] = [];
