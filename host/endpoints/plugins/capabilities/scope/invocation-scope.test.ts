@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { deferred } from '../../../../base/core/deferred.ts';
 import { FakePorts } from '../../fixtures/fake-ports.ts';
 import { grantTo } from '../../rights/grants.ts';
 import { defaultLimits } from '../../rights/limits.ts';
@@ -138,6 +139,32 @@ Scope('pieces of a file that are being read are held until they are there', asyn
   } finally {
     await rm(folder, { recursive: true });
   }
+});
+
+Scope('what a started call has opened is dropped when the guest gives the call up', async () => {
+  const limits = { ...defaultLimits, handles: 1 };
+  const ports = new FakePorts();
+  const media = ports.openMediaScope();
+  const opening = deferred<void>();
+  ports.openMediaScope = () => ({ ...media, open: (...given) => opening.promise.then(() => media.open(...given)) });
+  await using scope = scopeWith({ ports, granted: grantTo(manifest, {}, limits) });
+  const start = (givenUp: AbortController): { reply: Promise<HostReply>; done: Promise<void> } => {
+    const done = deferred<void>();
+    const started = { signal: givenUp.signal, onDone: done.resolve };
+    return { reply: scope.answer({ operation: 'media.open', args: [{ path: '/v' }] }, started), done: done.promise };
+  };
+  const [early, late] = [new AbortController(), new AbortController()];
+  const first = start(early);
+  early.abort();
+  assert.is(named(await first.reply), 'AbortError');
+  opening.resolve(); // it is opened after the call was given up
+  await first.done;
+  const second = start(late);
+  valueOf(await second.reply);
+  assert.is(named(await start(new AbortController()).reply), 'TooManyHandles');
+  late.abort(); // nobody has taken its reply
+  const { handle } = valueOf<{ handle: number }>(await start(new AbortController()).reply);
+  assert.is(named(await scope.answer({ operation: 'media.extract-audio', args: [handle, 'mix'] })), 'TooManyHandles');
 });
 
 Scope('data of an error that are nested too deep for JSON.stringify reach the guest cut', async () => {

@@ -143,7 +143,8 @@ export class InvocationScope {
       requireArguments(call.operation, call.args, this.#options.granted.limits.outputBytes);
       // Reads the arguments before the first wait.
       const signal = started ? AbortSignal.any([this.signal, started.signal]) : this.signal;
-      doing = this.#do(call, work ? work.traceparent : context.traceparent, signal);
+      const kept = started && this.#keptUntilGivenUp(started.signal);
+      doing = this.#do(call, work ? work.traceparent : context.traceparent, signal, kept);
       this.charge(performance.now() - startedAt);
       const value = await raceAbort(doing, signal);
       work?.end();
@@ -216,7 +217,12 @@ export class InvocationScope {
   }
 
   /** Answers a call. `traceparent` is the position of the call in the trace. */
-  async #do(call: HostCall, traceparent: string | undefined, signal: AbortSignal): Promise<unknown> {
+  async #do(
+    call: HostCall,
+    traceparent: string | undefined,
+    signal: AbortSignal,
+    kept: ((handle: number) => void) | undefined,
+  ): Promise<unknown> {
     signal.throwIfAborted();
     const capability = call.operation.slice(0, call.operation.indexOf('.'));
     if (isCapability(capability) && !this.#options.granted.capabilities.has(capability)) {
@@ -224,7 +230,15 @@ export class InvocationScope {
         data: { capability },
       });
     }
-    return callHost(this.#forCalls(traceparent, signal), call);
+    return callHost(this.#forCalls(traceparent, signal, kept), call);
+  }
+
+  /** Returns a function that takes the handles of a started call. They are dropped when the guest gives the call up. */
+  #keptUntilGivenUp(givenUp: AbortSignal): (handle: number) => void {
+    return (handle) => {
+      if (givenUp.aborted) this.drop(handle);
+      else givenUp.addEventListener('abort', () => this.drop(handle), { once: true });
+    };
   }
 
   #callOptions(context: RequestContext, signal: AbortSignal): DeploymentCallOptions {
@@ -235,7 +249,11 @@ export class InvocationScope {
   }
 
   /** Returns the scope for the capabilities. Calls at the same position in the trace share one object. */
-  #forCalls(traceparent: string | undefined, signal: AbortSignal): CapabilityScope {
+  #forCalls(
+    traceparent: string | undefined,
+    signal: AbortSignal,
+    kept: ((handle: number) => void) | undefined,
+  ): CapabilityScope {
     const last = this.#capabilityScope;
     if (last && last.signal === signal && last.context.traceparent === traceparent) return last;
     const { ports, plugin, granted, files, requestUrls, startHelper } = this.#options;
@@ -257,7 +275,11 @@ export class InvocationScope {
       charge: (ms) => this.charge(ms),
       write: (chunk) => this.output.send(chunk),
       answer: this.output,
-      keep: (resource) => this.#keep(resource),
+      keep: (resource) => {
+        const handle = this.#keep(resource);
+        kept?.(handle);
+        return handle;
+      },
       get: (handle, kind) => this.#get(handle, kind),
     };
     return this.#capabilityScope;
