@@ -14,7 +14,7 @@ import { runPlugin } from '../endpoints/plugins/fixtures/run-plugin.ts';
 import { testSandbox } from '../endpoints/plugins/fixtures/test-sandbox.ts';
 import { type LoadedPlugin, PluginHost } from '../endpoints/plugins/set/plugin-host.ts';
 import { LlamaTextGenerationDeployment } from '../inference/deployments/index.ts';
-import { cannotRun } from '../inference/engines/fixtures/real-models.ts';
+import { cannotRun } from '../inference/engines/fixtures/cannot-run.ts';
 import { writeTinyLlama } from '../../native/lib/fixtures/tiny-llama.ts';
 import { skip } from '../test/skip.ts';
 import type { AanaApp } from './app.ts';

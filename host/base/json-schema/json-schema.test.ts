@@ -202,20 +202,21 @@ const { schema: looseSchema } = fc.letrec<{ schema: Json; inner: Json }>((tie) =
     propertyNames: inner,
     items: fc.oneof(fc.boolean(), inner),
     prefixItems: fc.array(inner, { minLength: 1, maxLength: 2 }),
-    contains: inner,
     anyOf: some,
     oneOf: some,
   };
   const subset = (all: Record<string, fc.Arbitrary<unknown>>, most: number): fc.Arbitrary<Json> =>
     fc
       .shuffledSubarray(Object.keys(all), { minLength: 1, maxLength: most })
-      // ajv takes an empty list for `contains` beside `prefixItems`, against the specification.
-      .map((keys) => keys.filter((one) => one !== 'contains' || !keys.includes('prefixItems')))
       .chain((keys) => fc.record(Object.fromEntries(keys.map((one) => [one, all[one]!]))));
   return {
     schema: fc
-      .record({ of: inner, x: subset(leaf, 2), y: inner })
-      .map(({ of, x, y }) => ({ ...of, $defs: { x: withoutRef(x), y } })),
+      .record({ of: inner, x: subset(leaf, 2), y: inner, contains: fc.option(inner, { nil: undefined }) })
+      // ajv takes an empty list for `contains` beside `prefixItems` and below `items`, against the specification.
+      .map(({ of, x, y, contains }) => ({
+        ...{ ...of, $defs: { x: withoutRef(x), y } },
+        ...(contains && !('prefixItems' in of) && { contains }),
+      })),
     inner: fc.oneof({ maxDepth: 3, depthSize: 'small' }, subset(leaf, 3), subset({ ...leaf, ...nested }, 4)),
   };
 });

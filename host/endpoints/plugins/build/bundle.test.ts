@@ -11,11 +11,20 @@ const Bundle = suite('bundles of plugins');
 /** Files of packages, by their paths below `node_modules`. */
 type Packages = Readonly<Record<string, string>>;
 
-async function bundled(imports: string, output: string, packages: Packages = {}): Promise<string> {
+interface Sample {
+  readonly packages?: Packages;
+  readonly capabilities?: readonly string[];
+}
+
+async function bundled(
+  imports: string,
+  output: string,
+  { packages = {}, capabilities = [] }: Sample = {},
+): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'aana-bundle-'));
   try {
     await mkdir(join(dir, 'src'));
-    await writeFile(join(dir, 'plugin.json'), '{"name":"sample","version":"1.0.0"}');
+    await writeFile(join(dir, 'plugin.json'), JSON.stringify({ name: 'sample', version: '1.0.0', capabilities }));
     for (const [path, text] of Object.entries(packages)) {
       await mkdir(join(dir, 'node_modules', path, '..'), { recursive: true });
       await writeFile(join(dir, 'node_modules', path), text);
@@ -68,7 +77,7 @@ const files = (...names: readonly string[]): Packages =>
   Object.fromEntries(names.map((name) => [name, `module.exports = 'is ${name}';`]));
 
 Bundle('have the files of a package that are for workers and browsers', async () => {
-  const code = await bundled('', 'conditions, fields, replaced, inner', {
+  const packages = {
     'conditions/package.json': JSON.stringify({
       exports: { node: './node.cjs', require: './require.cjs', worker: './worker.cjs', default: './default.cjs' },
     }),
@@ -82,18 +91,30 @@ Bundle('have the files of a package that are for workers and browsers', async ()
     'inner/import.js': "export { default } from './required.cjs';",
     'inner/required.cjs': "module.exports = require('inner');",
     ...files('inner/require.js'),
-  });
+  };
+  const code = await bundled('', 'conditions, fields, replaced, inner', { packages });
   const found = [...code.matchAll(/"is ([^"]+)"/g)].map(([, name]) => name).sort();
   assert.equal(found, ['conditions/worker.cjs', 'fields/browser.js', 'inner/require.js', 'replaced/web.js']);
 });
 
 Bundle('fail where a package uses a global that there is not, and not for it', async () => {
-  const code = await bundled('', 'asks, uses', {
+  const packages = {
     'asks/index.js': "export const asks = () => typeof Buffer === 'undefined' ? 1 : Buffer.from('');",
     'uses/index.js': "export const uses = () => new Worker('a');",
-  });
+  };
+  const code = await bundled('', 'asks, uses', { packages });
   assert.match(code, /ReferenceError\("Worker is not defined: a plugin has no Worker; a plugin has one thread/);
   assert.not.match(code, 'Buffer is not defined');
+});
+
+Bundle('have code for the capabilities that the plugin requests, and for no others', async () => {
+  const members = { storage: 'compareAndSetBytes', repositories: 'listInfos:' };
+  const none = await bundled('', '1');
+  for (const [capability, code] of Object.entries(members)) {
+    assert.not.match(none, code);
+    assert.match(await bundled('', '1', { capabilities: [capability] }), code);
+  }
+  assert.match(await bundled('Storage', 'Storage'), members.storage, 'what the plugin imports itself');
 });
 
 Bundle.run();

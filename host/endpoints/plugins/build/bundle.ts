@@ -5,7 +5,7 @@ import { packageRoot } from '../../../base/core/package-root.ts';
 import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
 import { loadBuildTools } from './build-tools.ts';
 import type { DefinedEndpoints } from './endpoint-facts.ts';
-import { absentInterface } from './guest-world.ts';
+import { absentInterface, absentMembers, isAbsentMember } from './guest-world.ts';
 import { loadingCode } from './loading-code.ts';
 import { lowerAsync } from './lower-async.ts';
 import { type BundleMap, SourcePositions } from './source-positions.ts';
@@ -25,6 +25,7 @@ export interface PluginBundle {
 
 /** The module that is bundled: what must run first, and the entry. */
 const WHOLE = '\0aana-plugin';
+const ABSENT_MEMBERS = '\0aana-absent-members';
 
 /** Which files of a package are bundled: those for workers and browsers, which need nothing of Node. */
 const webPackages = {
@@ -52,6 +53,7 @@ export async function bundlePlugin(
   const require = createRequire(import.meta.url);
   const sdkFolder = join(packageRoot, 'bundle', 'host', 'endpoints', 'sdk');
   const sdk = join(sdkFolder, 'index.js');
+  const members = join(sdkFolder, 'capabilities', 'capabilities.js');
   const globals = new WebGlobals(capabilities);
   const files = new PluginFiles(dir);
   const accepted = new Set<string>();
@@ -75,6 +77,7 @@ export async function bundlePlugin(
             if (source === 'aana-host/plugin') return sdk;
             if (importer === undefined || importer === WHOLE) return source;
             if (absentInterface(source, capabilities) !== undefined) return source;
+            if (importer === members && isAbsentMember(source, capabilities)) return ABSENT_MEMBERS;
             const own = defined?.resolve(source) ?? globals.resolve(source, importer);
             if (own !== undefined) return { id: own, moduleSideEffects: false };
             // Reported below if it is still in the bundle.
@@ -100,6 +103,7 @@ export async function bundlePlugin(
               const code = `${imports}export * from ${JSON.stringify(entry)};`;
               return { code, moduleType: 'js', moduleSideEffects: true };
             }
+            if (id === ABSENT_MEMBERS) return { code: absentMembers, moduleType: 'js', moduleSideEffects: false };
             const code = globals.load(id) ?? defined?.load(id) ?? absentInterface(id, capabilities);
             if (code !== undefined) return { code, moduleType: 'js' };
             if (isAbsolute(id) && !accepted.has(id) && !(await files.has(id)))

@@ -33,3 +33,21 @@ export function absentInterface(specifier: string, capabilities: readonly Capabi
     `export const isDenied = true;\n${deniedExports(absent)}\n`
   );
 }
+
+/** Files of the SDK's folder `capabilities` that make members of `ctx`, and the capabilities that have them. */
+const memberFiles: Readonly<Record<string, readonly Capability[]>> = {
+  './helper.js': ['remote'],
+  './repositories.js': ['repositories', 'repositories-write'],
+  './storage.js': ['storage'],
+};
+
+/**
+ * Whether a file makes only members of `ctx` that a plugin does not have, because it requests none of their
+ * capabilities. `specifier` is the one in the SDK's `capabilities.js`, which calls nothing of such a file: the interface
+ * is absent, too.
+ */
+export const isAbsentMember = (specifier: string, capabilities: readonly Capability[]): boolean =>
+  memberFiles[specifier]?.some((name) => capabilities.includes(name)) === false;
+
+/** Stands for such files. A component then contains only code for what its plugin requests. */
+export const absentMembers = 'export let createRemote, createRepositories, createRepositoriesWrite, Storage;';
