@@ -8,7 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../base/core/log/logger.ts';
 import { packageRoot } from '../base/core/package-root.ts';
-import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
+import { buildTestPlugin, testCacheDir } from '../endpoints/plugins/fixtures/build-test-plugin.ts';
 import { FakePorts } from '../endpoints/plugins/fixtures/fake-ports.ts';
 import { runPlugin } from '../endpoints/plugins/fixtures/run-plugin.ts';
 import { testSandbox } from '../endpoints/plugins/fixtures/test-sandbox.ts';
@@ -45,10 +45,10 @@ Asking.before(async () => {
   const manifest = JSON.parse(await readFile(join(fixture, 'plugin.json'), 'utf8')) as object;
   await writeFile(join(folder, 'plugin.json'), JSON.stringify({ ...manifest, hosts }));
   // Built where the package is.
-  await buildPlugin(fixture, { log: silentLogger, outDir: join(folder, 'dist') });
+  await buildTestPlugin(fixture, join(folder, 'dist'));
   const { config } = makeApp(folder, {}, { media: { allow_private_urls: true } });
   host = new PluginHost({
-    ...{ sandbox: testSandbox, cacheDir: join(folder, 'plugins'), log: silentLogger },
+    ...{ sandbox: testSandbox, cacheDir: testCacheDir(), log: silentLogger },
     ports: Object.assign(new FakePorts(), { http: httpPort(config, networkFrom(config)) }),
     grants: { asking: { hosts } },
   });

@@ -10,7 +10,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
-import { buildPlugin } from '../build/build-plugin.ts';
+import { buildTestPlugin, testCacheDir } from '../fixtures/build-test-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { runPlugin } from '../fixtures/run-plugin.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
@@ -87,11 +87,11 @@ let plugin: LoadedPlugin;
 Crypto.before(async (context) => {
   dir = await mkdtemp(join(tmpdir(), 'aana-crypto-'));
   await cp(fixture, dir, { recursive: true });
-  await buildPlugin(dir, { log: silentLogger });
+  await buildTestPlugin(dir);
   host = new PluginHost({
     sandbox: testSandbox,
     ports: new FakePorts(),
-    cacheDir: join(dir, 'cache'),
+    cacheDir: testCacheDir(),
     log: silentLogger,
   });
   plugin = await host.load(dir);

@@ -16,7 +16,7 @@ import { packageRoot } from '../../../base/core/package-root.ts';
 import { openGuarded, requestGuarded } from '../../../io/outgoing/index.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
 import { until } from '../../../test/helpers/server.ts';
-import { buildPlugin } from '../build/build-plugin.ts';
+import { buildTestPlugin, testCacheDir } from '../fixtures/build-test-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { runPlugin } from '../fixtures/run-plugin.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
@@ -53,9 +53,9 @@ Fetch.before(async () => {
   const hosts = [`127.0.0.1:${port}`, '127.0.0.1:1'];
   const manifest = { name: 'fetching', version: '1.0.0', entry: 'src/index.mjs', capabilities: ['http'], hosts };
   await writeFile(join(dir, 'plugin.json'), JSON.stringify(manifest));
-  await buildPlugin(dir, { log: silentLogger });
+  await buildTestPlugin(dir);
   host = new PluginHost({
-    ...{ sandbox: testSandbox, ports: Object.assign(new FakePorts(), { http }), cacheDir: join(dir, 'cache') },
+    ...{ sandbox: testSandbox, ports: Object.assign(new FakePorts(), { http }), cacheDir: testCacheDir() },
     ...{ log: silentLogger, grants: { fetching: { hosts, limits: { handles: 40 } } } },
   });
   plugin = await host.load(dir);

@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
-import { buildPlugin } from '../build/build-plugin.ts';
+import { buildTestPlugin, testCacheDir } from '../fixtures/build-test-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { runPlugin } from '../fixtures/run-plugin.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
@@ -26,11 +26,11 @@ Packages.before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'aana-packages-'));
   await cp(join(fixture, 'plugin.json'), join(dir, 'plugin.json'));
   // Built where the packages are.
-  await buildPlugin(fixture, { log: silentLogger, outDir: join(dir, 'dist') });
+  await buildTestPlugin(fixture, join(dir, 'dist'));
   host = new PluginHost({
     sandbox: testSandbox,
     ports: new FakePorts(),
-    cacheDir: join(dir, 'cache'),
+    cacheDir: testCacheDir(),
     log: silentLogger,
   });
   plugin = await host.load(dir);

@@ -6,7 +6,7 @@ import { isComponentFile } from './manifest.ts';
 /**
  * Milliseconds to wait for further changes. They come in bursts: an editor writes twice, a build removes and renames.
  */
-const settleMs = 150;
+const settleMs = 50;
 const skipped = new Set(['node_modules', '.git']);
 /** Files that a build writes beside a component: lock, stamp, map and temporary files. */
 const isByproduct = (name: string): boolean => name.includes('.wasm.');
