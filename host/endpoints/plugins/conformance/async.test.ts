@@ -233,6 +233,30 @@ Async('functions may call themselves some hundred times, and yield* takes any ex
   assert.equal(chunks.map(Number), [3, 4, 9]);
 });
 
+Async('a function that calls itself too often is named as the reason', async () => {
+  for (const [name, n] of [
+    ['deep', 20_000],
+    ['deep_function', 1_000_000],
+  ] as const) {
+    const error = await errorOf(runPlugin(plugin, name, { n }));
+    assert.is(error.name, 'PluginTrapError');
+    assert.ok(error.message.includes('the stack is full: a function calls itself too often'), error.message);
+  }
+});
+
+Async('a listener that throws fails the run, and the others are told', async () => {
+  assert.equal(await runPlugin(plugin, 'abort_listeners'), [1, 2, 3, 4]);
+  for (const n of [1, 2, 3, 4]) {
+    ports.lines.length = 0;
+    const error = await errorOf(runPlugin(plugin, 'abort_listeners', { n }));
+    assert.match(error.message, 'of a listener');
+    assert.ok(
+      ports.lines.some((line) => line.includes('1,2,3,4')),
+      ports.lines.join(),
+    );
+  }
+});
+
 Async('a run that waits for a timer, or for ever, ends when its client leaves', async () => {
   for (const [name, input] of [
     ['sleeps', { n: 600_000 }],

@@ -4,11 +4,21 @@ import { toWitError } from '../capabilities/scope/wit-error.ts';
 
 /** Returns the error for a guest that trapped. `said` is the guest's own last message, which can contain anything. */
 export function trapError(plugin: string, endpoint: string, reason: string, said?: string): AanaError {
-  const why = said === undefined ? reason : `${said} (${reason})`;
+  const trap = isOfFullStack(reason) ? `the stack is full: a function calls itself too often (${reason})` : reason;
+  const why = said === undefined ? trap : `${said} (${trap})`;
   return fail('PluginTrapError', `plugin ${plugin} failed in ${endpoint}: ${why}`, {
     data: { plugin, endpoint },
     unexpected: said !== undefined,
   });
+}
+
+/** Most components have a stack at the beginning of their memory too, and a full one ends just below the address 0. */
+const STACK_MISS_BYTES = 2 ** 16;
+
+function isOfFullStack(reason: string): boolean {
+  if (reason.includes('call stack exhausted')) return true;
+  const address = /memory fault at wasm address (0x[\da-f]{1,9}) /.exec(reason)?.[1];
+  return address !== undefined && Math.abs(Number(address) - 2 ** 32) <= STACK_MISS_BYTES;
 }
 
 export function overDeadline(endpoint: string, deadlineMs: number): AanaError {

@@ -1,5 +1,5 @@
 /** `EventTarget`, `Event`, `AbortController` and `AbortSignal`, in components whose code names them. */
-import { setTimer } from '../event-loop.ts';
+import { enqueue, setTimer } from '../event-loop.ts';
 
 declare const DOMException: new (message: string, name: string) => Error;
 
@@ -33,6 +33,17 @@ export class Event {
   stopPropagation(): void {} // an event has only one target here
 }
 
+/** Calls a listener. What it throws fails the run, and is no matter of other listeners or of who tells them. */
+function tell(call: () => void): void {
+  try {
+    call();
+  } catch (thrown) {
+    enqueue(() => {
+      throw thrown;
+    });
+  }
+}
+
 export class EventTarget {
   readonly #listeners: { type: string; listener: Listener; once: boolean }[] = [];
 
@@ -57,8 +68,7 @@ export class EventTarget {
     for (const { type, listener, once } of [...this.#listeners]) {
       if (type !== event.type || this.#find(type, listener) < 0) continue;
       if (once) this.removeEventListener(type, listener);
-      if (typeof listener === 'function') listener.call(this, event);
-      else listener.handleEvent(event);
+      tell(() => (typeof listener === 'function' ? listener.call(this, event) : listener.handleEvent(event)));
       if (event.isStopped) break;
     }
     return !event.defaultPrevented;
@@ -117,7 +127,7 @@ export class AbortSignal extends EventTarget {
     this.#aborted = { reason };
     const event = new Event('abort');
     event.target = this;
-    this.onabort?.(event);
+    tell(() => this.onabort?.(event));
     this.dispatchEvent(event);
   }
 }
