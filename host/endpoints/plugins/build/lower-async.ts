@@ -12,6 +12,9 @@ interface Source {
 const ITERATORS =
   /Object\.getPrototypeOf\(Object\.getPrototypeOf\(async function\s*\*\s*\(\)\s*\{\s*\}\)\.prototype\)/g;
 
+/** Where generated code has its helper for asynchronous functions. The guest has its own. */
+const HELPER = 'var __async=';
+
 /**
  * Replaces asynchronous functions, generators and loops by generators and calls of `Promise`, which is then the one of
  * the guest: the interpreter's own would wait for jobs that nothing runs. The top level waits with `aanaSettle`. Spaces
@@ -34,7 +37,10 @@ export function lowerAsync(
     sourcesContent: false,
     logLevel: 'silent',
   });
-  return { code: lowered.code, map: JSON.parse(lowered.map) as BundleMap };
+  return {
+    code: lowered.code.replace(HELPER, `${HELPER}(self,args,body)=>aanaAsync(self,args,body),__unused=`),
+    map: JSON.parse(lowered.map) as BundleMap,
+  };
 }
 
 /**

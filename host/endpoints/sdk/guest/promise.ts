@@ -17,10 +17,17 @@ interface Capability {
 interface Reaction {
   readonly onFulfilled: Callback;
   readonly onRejected: Callback;
-  readonly derived: GuestPromise | Capability;
+  /** Undefined where the reaction settles what it must. */
+  readonly derived: GuestPromise | Capability | undefined;
 }
 
 type Constructor = new (executor: (resolve: Resolve, reject: Reject) => void) => unknown;
+
+/** A generator of an asynchronous function, which yields what the function awaits. */
+interface Steps {
+  next(value: unknown): { readonly done?: boolean; readonly value: unknown };
+  throw(reason: unknown): { readonly done?: boolean; readonly value: unknown };
+}
 
 /** Where jobs go. */
 export interface JobQueue {
@@ -271,6 +278,38 @@ export class GuestPromise {
     return promise;
   }
 
+  /**
+   * Returns the promise of an asynchronous function, of which a build has made a generator. It does what esbuild's
+   * `__async` does, in half of the time, because no promise comes out of each `await`.
+   */
+  static ofFunction(self: unknown, args: unknown[], body: (...args: unknown[]) => Steps): GuestPromise {
+    const promise = new GuestPromise(withoutExecutor);
+    promise.#made = placeOf(GuestPromise.ofFunction);
+    open.add(promise);
+    let steps: Steps;
+    const goOn = (step: 'next' | 'throw', given?: unknown): void => {
+      try {
+        const { done, value } = steps[step](given);
+        if (done) promise.#follow(value);
+        else (GuestPromise.resolve(value) as GuestPromise).#react(reaction);
+      } catch (error) {
+        promise.#settle('rejected', error);
+      }
+    };
+    const reaction: Reaction = {
+      onFulfilled: (value) => goOn('next', value),
+      onRejected: (reason) => goOn('throw', reason),
+      derived: undefined,
+    };
+    try {
+      steps = body.apply(self, args);
+      goOn('next');
+    } catch (error) {
+      promise.#settle('rejected', error);
+    }
+    return promise;
+  }
+
   static isOfHost(value: unknown): value is GuestPromise {
     return isObject(value) && value instanceof GuestPromise && value.#isOfHost;
   }
@@ -301,6 +340,7 @@ export class GuestPromise {
     const callback = isFulfilled ? onFulfilled : onRejected;
     const value = this.#value;
     queue.enqueue(() => {
+      if (!derived) return callback!(value);
       if (typeof callback !== 'function') return isFulfilled ? resolve(derived, value) : reject(derived, value);
       let result: unknown;
       try {

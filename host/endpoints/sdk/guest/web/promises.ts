@@ -28,6 +28,8 @@ define(GuestPromise, 'name', 'Promise');
 define(globalThis, 'Promise', GuestPromise);
 define(globalThis, 'queueMicrotask', queueMicrotask);
 define(Array, 'fromAsync', fromAsync);
+// A build calls it in the place of esbuild's helper.
+define(globalThis, 'aanaAsync', GuestPromise.ofFunction);
 // A build puts them in the place of `await` at the top level, and around what an ordinary `yield*` iterates.
 define(globalThis, 'aanaSettle', (value: unknown) => settle(Promise.resolve(value)));
 define(globalThis, 'aanaIterate', (items: Iterable<unknown>) => ({
