@@ -210,6 +210,7 @@ export class Services {
       settings: config.plugin_settings,
       env: childEnvironment(config),
       confinement: config.plugin_confinement,
+      idleMs: config.plugin_idle_s * 1000,
       isFast: config.watch, // it compiles at each change
       ports: this.pluginPorts,
     });

@@ -73,6 +73,18 @@ function observePlugins(metrics: Metrics, plugins: Pick<PluginSet, 'list'>): voi
     memory,
     of(({ memory_bytes: bytes }) => bytes),
   );
+  const processes = {
+    unit: '{process}',
+    description:
+      'Processes of the serving version of a plugin: 1, or 0 while `plugin_idle_s` has ended it until the next request.',
+    attributes,
+  };
+  metrics.observe(
+    'gauge',
+    'aana.plugin.processes',
+    processes,
+    of(({ state }) => (state === 'failed' ? null : Number(state === 'running'))),
+  );
   const restarts = {
     unit: '{restart}',
     description: 'How often the process of the serving version of a plugin has ended unexpectedly.',

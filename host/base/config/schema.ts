@@ -190,6 +190,16 @@ export const ConfigSchema = z.strictObject({
         'what the kernel enforces.',
     )
     .register(settings, { env: 'AANA_PLUGIN_CONFINEMENT' }),
+  plugin_idle_s: z
+    .number()
+    .min(0)
+    .max(604_800)
+    .default(0)
+    .describe(
+      'Time without requests after which the process of a plugin ends, in seconds; 0 never ends it. The next request ' +
+        'starts it again, which takes some hundredths of a second for a component and up to a second for Extism.',
+    )
+    .register(settings, { env: 'AANA_PLUGIN_IDLE_S' }),
   plugin_grants: z
     .record(
       z.union(

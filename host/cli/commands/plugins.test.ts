@@ -94,6 +94,24 @@ Plugins('are listed, and reloaded by command and by SIGHUP; the socket is remove
   assert.equal(await readdir(join(folder, 'run/aana-host')), []);
 });
 
+Plugins('say that a process has ended because nothing ran, until the next request', async () => {
+  await using server = await serve({
+    plugins: [plugin],
+    config: { deployments: {}, models: { offline: true }, plugin_idle_s: 0.05, alerts: { interval_s: 1 } },
+    env,
+  });
+  const listed = async (): Promise<string> => (await run('plugins')).out;
+  const processes = async (): Promise<string> =>
+    /^aana_plugin_processes\{.*\} (.*)$/m.exec(await (await fetch(`${server.url}/metrics`)).text())?.[1] ?? '';
+  for (let n = 0; n < 2; n++) {
+    await until(async () => (await processes()) === '0');
+    assert.match(await listed(), /\n {2}state +idle\n[^]*\n {2}process +ended because nothing ran; the next request/);
+    assert.equal(await greeting(server), { greeting: 'Hello, Ada!' });
+  }
+  assert.not.match(server.output(), /plugin process ended|plugin_failed/);
+  assert.is(await server.stop('SIGTERM'), 0);
+});
+
 Plugins('without media need no ffmpeg and no sample, until one asks for media', async () => {
   const cacheDir = join(folder, 'other-cache');
   const project = join(folder, 'say-hello-again');

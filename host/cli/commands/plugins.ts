@@ -46,16 +46,19 @@ export async function pluginsList({ out, ...at }: ApplicationCommand, asJson: bo
   return 0;
 }
 
-/** Says what the process of a plugin has, if it runs. */
+/** Says what the process of a plugin has, or why it does not run. */
 function processLines({
+  state,
   memory_bytes: memory,
   missing_confinement: missing,
   restarts,
 }: {
+  readonly state: string;
   readonly memory_bytes: number | null;
   readonly missing_confinement: readonly string[] | null;
   readonly restarts: number | null;
 }): string[][] {
+  if (state === 'idle') return [['process', 'ended because nothing ran; the next request starts it']];
   if (missing === null) return [];
   const facts = [
     ...(memory === null ? [] : [`${Math.round(memory / 1e6)} MB of its own`]),

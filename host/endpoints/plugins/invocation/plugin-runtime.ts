@@ -184,6 +184,7 @@ export class PluginRuntime {
   /** Begins waiting invocations for which there is a place. */
   #dispatch(): void {
     const { process, concurrency } = this.#options;
+    if (this.#queue.size > 0) process.wake();
     while (!this.#isClosed && !this.#isFull && this.#running < concurrency && process.isReady) {
       const next = (this.#runningAgain === 0 ? this.#lost.shift() : undefined) ?? this.#queue.take();
       if (!next) return;

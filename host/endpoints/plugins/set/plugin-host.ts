@@ -41,6 +41,8 @@ export interface PluginHostOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Whether a plugin is refused where the kernel does not enforce its confinement. Default: it is not. */
   readonly confinement?: 'prefer' | 'require' | undefined;
+  /** Milliseconds without an invocation after which the process of a plugin ends, until the next one. Default: never. */
+  readonly idleMs?: number | undefined;
   /** Whether components are compiled in a fifth of the time to code that is half as fast. Default: no. */
   readonly isFast?: boolean | undefined;
 }
@@ -68,6 +70,8 @@ export interface LoadedPlugin {
   readonly confinement: Confinement | undefined;
   /** How often its process has ended unexpectedly. */
   readonly restarts: number;
+  /** Whether its process has ended because nothing ran. The next invocation starts it. */
+  readonly isIdle: boolean;
   counters(): InvocationCounters;
   /** Waits for all invocations, then closes. */
   drain(): Promise<void>;
@@ -292,6 +296,9 @@ export class PluginHost {
         get restarts() {
           return process.restarts;
         },
+        get isIdle() {
+          return process.isIdle;
+        },
         run: (invocation) => runtime.run(invocation),
         counters: () => ({ ...runtime.counters(), cpuMs: runtime.counters().cpuMs + helpers.counters().cpuMs }),
         drain,
@@ -341,6 +348,7 @@ export class PluginHost {
           throw error;
         }
       },
+      idleMs: this.#options.idleMs ?? 0,
       log: this.#options.ports.log.child({ plugin: manifest.name }),
     });
   }

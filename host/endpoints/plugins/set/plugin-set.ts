@@ -165,7 +165,7 @@ export class PluginSet {
         .reduce(sum, entry.past);
       return {
         name: this.#nameOf(entry),
-        state: current ? 'running' : 'failed',
+        state: current ? (current.isIdle ? 'idle' : 'running') : 'failed',
         error,
         source,
         version: current?.version ?? null,

@@ -11,7 +11,8 @@ export interface PluginRightNames {
 /** The state of a plugin, for operators. */
 export interface PluginState {
   readonly name: string;
-  readonly state: 'running' | 'failed';
+  /** `idle`: a version serves, and the next request starts its process. `failed`: no version serves. */
+  readonly state: 'running' | 'idle' | 'failed';
   readonly error: string | null;
   readonly source: string;
   readonly version: string | null;

@@ -47,8 +47,9 @@ const PluginSetting = z.object({
 /** One plugin of a running server. */
 export const PluginStatus = z.object({
   name: z.string(),
-  /** `failed`: no version of the plugin serves. */
-  state: z.enum(['running', 'failed']),
+  state: z
+    .enum(['running', 'idle', 'failed'])
+    .describe('`idle`: a version serves, and the next request starts its process. `failed`: no version serves.'),
   /** Reason for which the newest version does not serve. */
   error: z.nullable(z.string()),
   source: z.string(),
