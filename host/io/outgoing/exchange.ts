@@ -51,19 +51,15 @@ export function send(
   { stream, throughProxy }: Connection,
   { signal, idleTimeoutMs }: Pick<ActiveGuards, 'signal' | 'idleTimeoutMs'>,
 ): Promise<IncomingMessage> {
-  const fields: OutgoingHttpHeaders = { ...OWN_HEADERS };
-  for (const [name, value] of headers) {
-    const key = name.toLowerCase();
-    const known = Object.hasOwn(OWN_HEADERS, key) ? undefined : fields[key];
-    fields[key] = known === undefined ? value : [known, value].flat().map(String);
-  }
-  Object.assign(fields, {
+  const fields: OutgoingHttpHeaders = {
+    ...OWN_HEADERS,
+    ...valuesByName(headers),
     host: url.host,
     'accept-encoding': 'identity',
     connection: 'close',
     ...(body && { 'content-length': body.length }),
     ...throughProxy?.headers,
-  });
+  };
   const path = `${url.pathname}${url.search}`;
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest({
@@ -91,4 +87,17 @@ export function send(
     outgoing.on('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
     outgoing.end(body);
   });
+}
+
+/** Returns all values of each header. A plugin chooses names and number, so names of all objects are headers, too. */
+function valuesByName(headers: Hop['headers']): Record<string, string[]> {
+  const values = new Map<string, string[]>();
+  for (const [name, value] of headers) {
+    const key = name.toLowerCase();
+    const known = values.get(key);
+    // Node sends a list as several headers, and one value is enough for those of the host.
+    if (known && !Object.hasOwn(OWN_HEADERS, key)) known.push(value);
+    else values.set(key, [value]);
+  }
+  return Object.fromEntries(values);
 }

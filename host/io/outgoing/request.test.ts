@@ -29,6 +29,7 @@ interface Seen {
   readonly method: string | undefined;
   readonly url: string | undefined;
   readonly headers: IncomingMessage['headers'];
+  readonly rawHeaders: readonly string[];
   readonly body: string;
 }
 
@@ -42,6 +43,7 @@ async function serve(listener: RequestListener): Promise<{ url: string; port: nu
         method: request.method,
         url: request.url,
         headers: request.headers,
+        rawHeaders: request.rawHeaders,
         body: Buffer.concat(chunks).toString(),
       });
       listener(request, response);
@@ -82,6 +84,20 @@ Request('sends headers and body, and returns status, headers and body for every 
   assert.equal(
     [seen[0]?.method, seen[0]?.url, seen[0]?.body, seen[0]?.headers['x-key'], seen[0]?.headers['user-agent']],
     ['POST', '/a?b=c', 'bödy', 'k, l', 'me'],
+  );
+});
+
+Request('sends headers with names that all objects have, and many with one name', async () => {
+  const { url, seen } = await serve((_, response) => response.end());
+  const many = Array.from({ length: 400 }, (_, n) => ['x-many', `${n}`] as const);
+  await requestGuarded(get(url, [['constructor', 'a'], ['__proto__', 'b'], ['__proto__', 'c'], ...many]), OPTIONS);
+  const { rawHeaders } = seen[0]!;
+  const valuesOf = (name: string): string[] =>
+    rawHeaders.filter((_, at) => at % 2 === 1 && rawHeaders[at - 1] === name);
+  assert.equal([valuesOf('constructor'), valuesOf('__proto__')], [['a'], ['b', 'c']]);
+  assert.equal(
+    valuesOf('x-many'),
+    many.map(([, value]) => value),
   );
 });
 
@@ -196,6 +212,10 @@ const refused: readonly { what: string; request: Partial<GuardedRequest> }[] = [
   { what: 'a header of the connection', request: { headers: [['Host', 'internal']] } },
   { what: 'a length of its own', request: { headers: [['content-length', '0']] } },
   { what: 'a second request in a header', request: { headers: [['x', 'a\r\nGET / HTTP/1.1']] } },
+  {
+    what: 'tens of thousands of headers',
+    request: { headers: Array.from({ length: 33_000 }, () => ['a', 'b'] as const) },
+  },
   { what: 'a name that is none', request: { headers: [['a b', '1']] } },
   { what: 'a GET with a body', request: { body: new Uint8Array(1) } },
   { what: 'a password in the URL', request: { url: 'http://a:b@127.0.0.1/' } },

@@ -45,6 +45,8 @@ const FORBIDDEN =
 const FORBIDDEN_METHOD = /^(connect|trace|track)$/i;
 const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
+/** Servers take less. */
+const MAX_HEADER_CHARS = 64 * 1024;
 
 /**
  * Sends a request of a plugin or webhook and returns the whole answer, with any status. All addresses of a host name
@@ -78,6 +80,8 @@ function firstHop({ method, url: address, headers, body }: GuardedRequest): Hop 
   const url = parseUrl(address);
   if (url.username !== '' || url.password !== '')
     throw invalidRequest('the URL has a user name or password; send an authorization header');
+  if (headers.reduce((chars, [name, value]) => chars + name.length + value.length + 4, 0) > MAX_HEADER_CHARS)
+    throw invalidRequest(`the headers have more than ${MAX_HEADER_CHARS} characters`);
   for (const [name, value] of headers) {
     if (!TOKEN.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value))
       throw invalidRequest(`the header ${JSON.stringify(name)} has characters that no header can have`);
