@@ -1,4 +1,5 @@
 // What a hostile guest passes to `crypto.perform`.
+import { generateKeyPairSync } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -25,6 +26,28 @@ const rsaWith = (modulusLength: unknown, publicExponent = 'AQAB'): string =>
     algorithm: { name: 'RSA-PSS', hash: 'SHA-1', modulusLength, publicExponent: { $bytes: publicExponent } },
     ...{ extractable: true, keyUsages: ['sign', 'verify'] },
   });
+
+const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
+const rsaJwk = privateKey.export({ format: 'jwk' });
+const importOf = (keyData: unknown): string =>
+  JSON.stringify({
+    ...{ format: keyData === undefined ? 'pkcs8' : 'jwk', keyData, extractable: true, keyUsages: ['sign'] },
+    algorithm: { name: 'RSA-PSS', hash: 'SHA-256' },
+  });
+const oddBytes = (count: number): Buffer => Buffer.alloc(count, 0x7f);
+const odd = (count: number): string => oddBytes(count).toString('base64url');
+const der = (tag: number, ...parts: readonly Buffer[]): Buffer => {
+  const content = Buffer.concat(parts);
+  return Buffer.concat([Buffer.of(tag, 0x82, content.length >> 8, content.length & 255), content]);
+};
+/** A key with a third prime, of 8000 bits. */
+function withThirdPrime(): string {
+  const parts = privateKey.export({ format: 'der', type: 'pkcs1' }).subarray(4 + 3);
+  const number = der(0x02, oddBytes(1000));
+  const key = der(0x30, Buffer.of(2, 1, 1), parts, der(0x30, der(0x30, number, number, number)));
+  const rsa = Buffer.from('300d06092a864886f70d0101010500', 'hex');
+  return der(0x30, Buffer.of(2, 1, 0), rsa, der(0x04, key)).toString('base64');
+}
 
 function scopeOf(charged: number[] = [], signal = new AbortController().signal): CapabilityScope {
   return { plugin: 'hostile', signal, charge: (ms: number) => charged.push(ms) } as unknown as CapabilityScope;
@@ -72,6 +95,12 @@ const hostile: Readonly<Record<string, readonly [method: string, args: string, d
   'a modulus below 0': ['generateKey', rsaWith(-65_536), '', 'TypeError'],
   'no modulus': ['generateKey', rsaWith(undefined), '', 'TypeError'],
   'an even exponent': ['generateKey', rsaWith(2048, 'AAI='), '', 'OperationError'],
+  'a key as it should be': ['importKey', importOf(rsaJwk), '', 'none'],
+  'a key with long primes': ['importKey', importOf({ ...rsaJwk, p: odd(2000), q: odd(2000) }), '', 'DataError'],
+  'a key with a long private exponent': ['importKey', importOf({ ...rsaJwk, d: odd(2000) }), '', 'DataError'],
+  'a key with a long part': ['importKey', importOf({ ...rsaJwk, dq: odd(2000) }), '', 'DataError'],
+  'a key with a long public exponent': ['importKey', importOf({ ...rsaJwk, e: odd(33) }), '', 'DataError'],
+  'a key with a third prime': ['importKey', importOf(undefined), withThirdPrime(), 'DataError'],
   'a long exponent': ['generateKey', rsaWith(2048, 'A'.repeat(400)), '', 'OperationError'],
 };
 

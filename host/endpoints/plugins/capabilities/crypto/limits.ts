@@ -11,6 +11,8 @@ export const cryptoLimits = {
   keyBytes: 16 * 1024,
   newModulusBits: 4096,
   modulusBits: 8192,
+  /** Of an RSA key that is imported. */
+  exponentBits: 256,
   derivedBytes: 64 * 1024,
   /** Iterations of PBKDF2, each for one digest. */
   iterations: 1_000_000,
