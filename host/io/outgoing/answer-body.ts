@@ -18,9 +18,9 @@ export class AnswerBody {
   readonly #message: IncomingMessage;
   readonly #options: AnswerBodyOptions;
   readonly #chunks: AsyncIterator<Buffer>;
-  /** Bytes that have arrived and were not read. */
-  #waiting: Buffer[] = [];
-  #waitingBytes = 0;
+  /** Has the bytes that have arrived and were not read, in one block, because a server may send each one alone. */
+  #block = new Uint8Array(0);
+  #waiting = this.#block;
   #bytes = 0;
   #isOver = false;
   #isReading = false;
@@ -42,8 +42,8 @@ export class AnswerBody {
     if (this.#isReading) throw fail('InvalidArguments', 'an answer has one reader at a time');
     this.#isReading = true;
     try {
-      while (!this.#isOver && this.#waitingBytes < least) await this.#receive(onArrived);
-      return this.#take(Math.min(this.#waitingBytes, most));
+      while (!this.#isOver && this.#waiting.length < least) await this.#receive(onArrived);
+      return this.#take(most);
     } catch (error) {
       this.close();
       this.#options.signal.throwIfAborted();
@@ -61,8 +61,7 @@ export class AnswerBody {
   /** Closes the connection. Bytes that were not read are lost. */
   close(): void {
     this.#isOver = true;
-    this.#waiting = [];
-    this.#waitingBytes = 0;
+    this.#block = this.#waiting = new Uint8Array(0);
     this.#message.destroy();
   }
 
@@ -79,22 +78,26 @@ export class AnswerBody {
         data: { max_bytes: maxBytes },
       });
     onArrived(chunk.length);
-    this.#waiting.push(chunk);
-    this.#waitingBytes += chunk.length;
+    this.#append(chunk);
   }
 
-  #take(count: number): Uint8Array {
-    const bytes = new Uint8Array(count);
-    let at = 0;
-    while (at < count) {
-      const [first] = this.#waiting as [Buffer];
-      const part = first.subarray(0, count - at);
-      bytes.set(part, at);
-      at += part.length;
-      if (part.length === first.length) this.#waiting.shift();
-      else this.#waiting[0] = first.subarray(part.length);
+  #append(chunk: Uint8Array): void {
+    const waiting = this.#waiting;
+    const count = waiting.length + chunk.length;
+    let from = waiting.byteOffset;
+    if (from + count > this.#block.length) {
+      if (2 * count > this.#block.length) this.#block = new Uint8Array(2 * count);
+      this.#block.set(waiting);
+      from = 0;
     }
-    this.#waitingBytes -= count;
+    this.#block.set(chunk, from + waiting.length);
+    this.#waiting = this.#block.subarray(from, from + count);
+  }
+
+  #take(most: number): Uint8Array {
+    const bytes = this.#waiting.slice(0, most);
+    this.#waiting = this.#waiting.subarray(bytes.length);
+    if (this.#waiting.length === 0) this.#block = this.#waiting = new Uint8Array(0);
     return bytes;
   }
 }
