@@ -23,6 +23,9 @@ export interface Answer {
 /** Default headers. The caller can replace them for the first server. */
 const OWN_HEADERS = { 'user-agent': 'aana-host', accept: '*/*' } as const;
 
+/** Most answers with a status below 200 before the real one. They cost time, and end the silence that has a limit. */
+const MAX_INTERIM = 32;
+
 /**
  * Runs `work` with a signal that aborts with the caller's signal and after `timeoutMs`, if there is one. Failures of the connection
  * become a `DownloadException` that names `url`.
@@ -77,6 +80,10 @@ export function send(
     outgoing.on('response', (message) => {
       response = message;
       resolve(message);
+    });
+    let interim = 0;
+    outgoing.on('information', () => {
+      if (++interim > MAX_INTERIM) outgoing.destroy(new Error(`it sends more than ${MAX_INTERIM} interim answers`));
     });
     outgoing.on('upgrade', (_, socket) => {
       socket.destroy();

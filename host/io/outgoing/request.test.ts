@@ -1,5 +1,6 @@
 import { type IncomingMessage, type RequestListener, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cancelledError } from '../../base/core/errors.ts';
@@ -199,6 +200,23 @@ Request('ends endless redirects, answers that are too large, and silence', async
     (await errorOf(requestGuarded(get(silent.url), { ...OPTIONS, idleTimeoutMs: 100 }))).message,
     /sent nothing for 0.1 s/,
   );
+});
+
+Request('takes interim answers, but not an endless number of them', async () => {
+  const interim = 'HTTP/1.1 102 Processing\r\n\r\n';
+  const early = await serve(({ socket }, response) => {
+    socket.write(interim.repeat(5));
+    response.end('real');
+  });
+  assert.is(Buffer.from((await requestGuarded(get(early.url), OPTIONS)).body).toString(), 'real');
+  const endless = await serve(async ({ socket }) => {
+    while (socket.writable) {
+      socket.write(interim.repeat(100));
+      await setImmediate();
+    }
+  });
+  const error = await errorOf(requestGuarded(get(endless.url), { ...OPTIONS, timeoutMs: 2_000 }));
+  assert.match(error.message, /more than 32 interim answers/);
 });
 
 Request('ends with its signal', async () => {
