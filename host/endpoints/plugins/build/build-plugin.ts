@@ -45,7 +45,7 @@ interface Stamp {
 }
 
 /** The version of the build. It changes when the same sources give a different component. */
-const BUILDER = 'fetch and crypto.subtle of the web, locales and endless waits throw, listeners that throw fail the run';
+const BUILDER = 'asynchronous functions run by the guest, fetch and crypto.subtle of the web';
 
 const defaultCacheDir = join(packageRoot, 'build');
 
