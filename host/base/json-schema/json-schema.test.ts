@@ -275,6 +275,22 @@ for (const [schema, message] of [
     );
   });
 
+Check('check the key __proto__ as every other one', () => {
+  const found = (schema: string, value: string): number =>
+    compileJsonSchema(JSON.parse(schema)).issues(JSON.parse(value)).length;
+  for (const schema of [
+    '{"type":"object","additionalProperties":{"type":"string"}}',
+    '{"patternProperties":{"^_":{"type":"string"}}}',
+    '{"patternProperties":{"^a":{}},"additionalProperties":{"type":"string"}}',
+    '{"properties":{"__proto__":{"type":"string"}}}',
+  ]) {
+    assert.is(found(schema, '{"__proto__":5}'), 1, schema);
+    assert.is(found(schema, '{"__proto__":"a"}'), 0, schema);
+  }
+  assert.is(found('{"type":"object","additionalProperties":false}', '{"__proto__":5}'), 1);
+  assert.is(found('{"required":["__proto__","constructor"]}', '{}'), 2);
+});
+
 Check('compile a schema with many types once for each', () => {
   const schema = { type: many(20_000, 'object'), properties: keys(10_000, { type: 'string' }) };
   assert.is(compileJsonSchema(schema).issues({ key1: 1 }).length, 1);

@@ -64,7 +64,7 @@ function checkRest(
   const keys = Object.keys(value).filter((key) => !known.has(key));
   budget.spend(known.size + keys.length);
   if (!rest) return keys.length > 0 ? [issueOf('unrecognized_keys', { keys, continue: true })] : undefined;
-  const issues = keys.flatMap((key) => (key === '__proto__' ? [] : under(key, rest.check(value[key], budget).issues)));
+  const issues = keys.flatMap((key) => under(key, rest.check(value[key], budget).issues));
   return issues.length > 0 ? issues : undefined;
 }
 
@@ -107,7 +107,7 @@ function matchingKeys(pattern: LinearPattern, node: SchemaNode): SchemaNode {
       const keys = Object.keys(value);
       budget.spend(1 + keys.length);
       const issues = keys.flatMap((key) =>
-        key !== '__proto__' && pattern.test(key, budget) ? under(key, node.check(value[key], budget).issues) : [],
+        pattern.test(key, budget) ? under(key, node.check(value[key], budget).issues) : [],
       );
       return issues.length > 0 ? { issues } : FINE;
     },
