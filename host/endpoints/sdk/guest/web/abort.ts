@@ -49,11 +49,11 @@ export class EventTarget {
 
   addEventListener(
     type: string,
-    listener: Listener | null,
-    options: boolean | { readonly once?: boolean; readonly signal?: AbortSignal } = {},
+    listener: Listener | null | undefined,
+    options?: boolean | { readonly once?: boolean; readonly signal?: AbortSignal } | null,
   ): void {
-    const { once = false, signal } = typeof options === 'boolean' ? {} : options;
-    if (listener === null || signal?.aborted || this.#find(type, listener) >= 0) return;
+    const { once = false, signal } = typeof options === 'object' && options ? options : {};
+    if (!listener || signal?.aborted || this.#find(type, listener) >= 0) return;
     this.#listeners.push({ type, listener, once });
     signal?.addEventListener('abort', () => this.removeEventListener(type, listener), { once: true });
   }
@@ -82,6 +82,10 @@ export class EventTarget {
 export class AbortSignal extends EventTarget {
   onabort: ((event: Event) => void) | null = null;
   #aborted: { readonly reason: unknown } | undefined;
+
+  get [Symbol.toStringTag](): string {
+    return 'AbortSignal';
+  }
 
   get aborted(): boolean {
     return this.#aborted !== undefined;
@@ -134,6 +138,10 @@ export class AbortSignal extends EventTarget {
 
 export class AbortController {
   readonly signal = new AbortSignal();
+
+  get [Symbol.toStringTag](): string {
+    return 'AbortController';
+  }
 
   abort(reason?: unknown): void {
     AbortSignal.abortBy(this.signal, reason);

@@ -37,7 +37,7 @@ export class Blob {
   }
 
   async text(): Promise<string> {
-    return decodeUtf8(this.#bytes);
+    return withoutMark(decodeUtf8(this.#bytes));
   }
 
   async bytes(): Promise<Uint8Array> {
@@ -73,6 +73,9 @@ export class File extends Blob {
     return 'File';
   }
 }
+
+/** Texts of the web have no byte order mark. */
+export const withoutMark = (text: string): string => (text.startsWith('\ufeff') ? text.slice(1) : text);
 
 export function streamOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
   return new ReadableStream({

@@ -1,7 +1,7 @@
 /** What `Request` and `Response` have in common: a body that is read once (Fetch standard, 5.3). */
 import { joinedBytes } from '../../bytes.ts';
 import { decodeUtf8, encodeUtf8 } from '../../utf8.ts';
-import { Blob, streamOf, viewOf } from './blob.ts';
+import { Blob, streamOf, viewOf, withoutMark } from './blob.ts';
 import { encodedForm, FormData } from './form-data.ts';
 import type { Headers } from './headers.ts';
 import { ReadableStream } from './streams.ts';
@@ -68,14 +68,14 @@ export abstract class Body {
   text(): Promise<string> {
     return this.#read(
       (text) => text,
-      (bytes) => decodeUtf8(bytes),
+      (bytes) => withoutMark(decodeUtf8(bytes)),
     );
   }
 
   json(): Promise<unknown> {
     return this.#read(
       (text) => JSON.parse(text) as unknown,
-      (bytes) => JSON.parse(decodeUtf8(bytes)) as unknown,
+      (bytes) => JSON.parse(withoutMark(decodeUtf8(bytes))) as unknown,
     );
   }
 
@@ -168,7 +168,7 @@ export abstract class Body {
         return settledWith(() => {
           if (content?.kind === 'bytes') return ofBytes(content.bytes.slice());
           const text = content?.text ?? '';
-          return ofText ? ofText(text.startsWith('\ufeff') ? text.slice(1) : text) : ofBytes(encodeUtf8(text));
+          return ofText ? ofText(withoutMark(text)) : ofBytes(encodeUtf8(text));
         });
     }
   }
@@ -185,7 +185,11 @@ export class RemoteBodyInit {
 
 /** The reference implementation has the standard's slot under this name. */
 const isDisturbed = (stream: object): boolean => (stream as { readonly _disturbed: boolean })._disturbed;
-const decoded = (text: string): string => decodeURIComponent(text.replaceAll('+', ' '));
+/** Takes what is no escape as it is, and escaped bytes of any kind. */
+const decoded = (text: string): string =>
+  text.replaceAll('+', ' ').replace(/(?:%[\da-f]{2})+/gi, (escapes) => decodeUtf8(bytesOfEscapes(escapes)));
+const bytesOfEscapes = (escapes: string): Uint8Array =>
+  Uint8Array.from(escapes.slice(1).split('%'), (digits) => Number.parseInt(digits, 16));
 
 function contentOf(init: BodyInit | RemoteBodyInit): { readonly content: Content; readonly type?: string } {
   if (init instanceof RemoteBodyInit) return { content: { kind: 'remote', remote: init.remote } };

@@ -8,7 +8,7 @@ import { giveUp, hostPromise } from '../../event-loop.ts';
 import { mustRun } from '../../running.ts';
 import { Body, type RemoteBody, RemoteBodyInit } from './body.ts';
 import { type AnySignal, Request, type RequestInit, type RequestInput } from './request.ts';
-import { Response } from './response.ts';
+import { Response, WITHOUT_BODY } from './response.ts';
 import { ReadableStream } from './streams.ts';
 
 /** The most bytes that the host returns with one call. */
@@ -22,7 +22,7 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
  * Sends a request to a host that `plugin.json` names and the operator grants. Rejects with a `TypeError` whose cause is
  * the `HostError`, or with the reason of the signal.
  */
-export function fetch(input: RequestInput, init?: RequestInit): Promise<Response> {
+export function fetch(input: RequestInput, init?: RequestInit | null): Promise<Response> {
   mustRun('fetch');
   try {
     const request = new Request(input, init);
@@ -53,9 +53,11 @@ function send(request: Request, body: RequestBody | undefined): Promise<Response
         remote.close();
         throw new TypeError(`fetch failed: ${url} redirects, and the request has redirect: 'error'`);
       }
+      const hasBody = method !== 'HEAD' && !WITHOUT_BODY.has(status);
+      if (!hasBody) remote.close();
       return Response.received(
         { status, statusText, headers: fields },
-        { url: last, isRedirected, body: new RemoteBodyInit(remote) },
+        { url: last.replace(/#.*/s, ''), isRedirected, body: hasBody ? new RemoteBodyInit(remote) : null },
       );
     },
     (error) => {

@@ -15,10 +15,9 @@ export class Headers implements Iterable<[string, string]> {
     if (init === undefined) return;
     if (typeof init !== 'object' || init === null) throw new TypeError('Headers needs an object or a list of pairs');
     for (const pair of Symbol.iterator in init ? init : Object.entries(init)) {
-      const [name, value, ...more] = [...pair];
-      if (name === undefined || value === undefined || more.length > 0)
-        throw new TypeError('Headers needs pairs of a name and a value');
-      this.append(name, value);
+      const all = [...pair];
+      if (all.length !== 2) throw new TypeError('Headers needs pairs of a name and a value');
+      this.append(...(all as [string, string]));
     }
   }
 
@@ -59,7 +58,8 @@ export class Headers implements Iterable<[string, string]> {
 
   *entries(): IterableIterator<[string, string]> {
     for (const name of [...this.#values.keys()].toSorted()) {
-      const values = this.#values.get(name) ?? [];
+      const values = this.#values.get(name);
+      if (!values) continue; // it was deleted meanwhile
       if (name === 'set-cookie') for (const value of values) yield [name, value];
       else yield [name, values.join(', ')];
     }

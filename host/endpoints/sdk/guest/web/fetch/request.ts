@@ -30,8 +30,9 @@ export class Request extends Body {
   readonly redirect: 'follow' | 'error' | 'manual';
   readonly signal: AnySignal;
 
-  constructor(input: RequestInput, init: RequestInit = {}) {
+  constructor(input: RequestInput, given?: RequestInit | null) {
     super();
+    const init = given ?? {};
     const from = input instanceof Request ? input : undefined;
     const { method = from?.method ?? 'GET', redirect = from?.redirect ?? 'follow', integrity = '' } = init;
     this.url = from?.url ?? absolute(String(input));

@@ -9,7 +9,7 @@ export interface ResponseInit {
   readonly headers?: HeadersInit;
 }
 
-const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
+export const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 103, 204, 205, 304]);
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 export class Response extends Body {
@@ -20,9 +20,12 @@ export class Response extends Body {
   #url = '';
   #isRedirected = false;
 
-  constructor(body: BodyInit | null = null, { status = 200, statusText = '', headers }: ResponseInit = {}) {
+  constructor(body: BodyInit | null = null, init?: ResponseInit | null) {
     super();
-    if (!Number.isInteger(status) || status < 200 || status > 599)
+    const { headers } = init ?? {};
+    const status = Math.trunc(Number(init?.status ?? 200)); // packages give texts, too
+    const statusText = String(init?.statusText ?? '');
+    if (!(status >= 200 && status <= 599))
       throw new RangeError(`the status of a Response is 200 to 599, not ${status}`);
     if (/[^\t\x20-\x7e\x80-\xff]/.test(statusText)) throw new TypeError('the text of the status has other characters');
     if (body !== null && WITHOUT_BODY.has(status))
@@ -40,7 +43,7 @@ export class Response extends Body {
       url,
       isRedirected,
       body,
-    }: { readonly url: string; readonly isRedirected: boolean; readonly body: RemoteBodyInit },
+    }: { readonly url: string; readonly isRedirected: boolean; readonly body: RemoteBodyInit | null },
   ): Response {
     const response = new Response(null, { headers });
     // 1xx to 199 never arrive here, and servers may send numbers above 599.
@@ -48,7 +51,7 @@ export class Response extends Body {
     response.#type = 'basic';
     response.#url = url;
     response.#isRedirected = isRedirected;
-    if (!WITHOUT_BODY.has(status)) response.setBody(body);
+    response.setBody(body);
     return response;
   }
 
