@@ -1,5 +1,6 @@
 // What a hostile guest passes to `crypto.perform`.
 import { generateKeyPairSync } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -49,8 +50,8 @@ function withThirdPrime(): string {
   return der(0x30, Buffer.of(2, 1, 0), rsa, der(0x04, key)).toString('base64');
 }
 
-function scopeOf(charged: number[] = [], signal = new AbortController().signal): CapabilityScope {
-  return { plugin: 'hostile', signal, charge: (ms: number) => charged.push(ms) } as unknown as CapabilityScope;
+function scopeOf(charged: number[] = [], signal = new AbortController().signal, plugin = 'hostile'): CapabilityScope {
+  return { plugin, signal, charge: (ms: number) => charged.push(ms) } as unknown as CapabilityScope;
 }
 
 /** Returns the name of the standard's error, or `none`. */
@@ -137,6 +138,19 @@ Crypto('a plugin has two calls at work, and a cancelled one that waits never beg
   await Promise.all([first, second, waiting]);
   assert.is(ended.filter((name) => !name.includes('cancelled')).length, 3);
   assert.ok(ended[1] !== 'waits');
+});
+
+Crypto('the host reads files while several plugins compute', async () => {
+  const ended: string[] = [];
+  const slow = ['a', 'a', 'b', 'b'].map(async (plugin) => {
+    await perform(scopeOf([], undefined, plugin), 'deriveBits', pbkdf2With(1_000_000), '');
+    ended.push(plugin);
+  });
+  await setImmediate();
+  await readFile(import.meta.filename);
+  assert.equal(ended, []);
+  await Promise.all(slow);
+  assert.equal(ended.toSorted(), ['a', 'a', 'b', 'b']);
 });
 
 Crypto.run();

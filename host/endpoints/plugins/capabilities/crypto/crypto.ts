@@ -7,6 +7,7 @@ import { Keys } from './keys.ts';
 import { cryptoLimits, refuse } from './limits.ts';
 import { type Arguments, methods } from './methods.ts';
 
+const all = new Limiter(cryptoLimits.atWorkInAll);
 /** Plugins whose calls are at work, with the number of these calls. */
 const atWork = new Map<string, { readonly limiter: Limiter; calls: number }>();
 
@@ -36,13 +37,13 @@ function argumentsIn(json: string): Arguments {
   return given as Arguments;
 }
 
-/** Runs the work when the plugin has a place. Node has four threads for all such work, and for files. */
+/** Runs the work when the plugin has a place, and then one among all plugins, which take turns. */
 async function inTurn<T>({ plugin, signal }: CapabilityScope, work: () => Promise<T>): Promise<T> {
   const mine = atWork.get(plugin) ?? { limiter: new Limiter(cryptoLimits.atWork), calls: 0 };
   atWork.set(plugin, mine);
   mine.calls++;
   try {
-    return await mine.limiter.run(work, signal);
+    return await mine.limiter.run(() => all.run(work, signal), signal);
   } finally {
     if (--mine.calls === 0) atWork.delete(plugin);
   }

@@ -4,6 +4,8 @@ import { type AanaError, fail } from '../../../../base/core/errors.ts';
 export const cryptoLimits = {
   /** Calls of one plugin that compute at a time. */
   atWork: 2,
+  /** Calls of all plugins that compute at a time. Node has four threads, which also read files and resolve names. */
+  atWorkInAll: 2,
   dataBytes: 8 * 1024 * 1024,
   /** Characters of the arguments. */
   argumentChars: 64 * 1024,
