@@ -85,6 +85,13 @@ function observePlugins(metrics: Metrics, plugins: Pick<PluginSet, 'list'>): voi
     processes,
     of(({ state }) => (state === 'failed' ? null : Number(state === 'running'))),
   );
+  const denied = { unit: '{call}', description: 'Calls of the host that were denied to a plugin.', attributes };
+  metrics.observe(
+    'counter',
+    'aana.plugin.calls.denied',
+    denied,
+    of(({ counters }) => counters.denied),
+  );
   const restarts = {
     unit: '{restart}',
     description: 'How often the process of the serving version of a plugin has ended unexpectedly.',

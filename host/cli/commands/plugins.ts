@@ -34,8 +34,8 @@ export async function pluginsList({ out, ...at }: ApplicationCommand, asJson: bo
       ...processLines(plugin),
       [
         'requests',
-        `running ${counters.running}, queued ${counters.queued}, done ${counters.done}, failed ${failed || 0}, cpu ` +
-          `${counters.cpu_ms} ms`,
+        `running ${counters.running}, queued ${counters.queued}, done ${counters.done}, failed ${failed || 0}, ` +
+          `denied calls ${counters.denied}, cpu ${counters.cpu_ms} ms`,
       ],
     ];
     out.write(

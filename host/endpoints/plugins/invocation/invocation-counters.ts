@@ -8,6 +8,8 @@ export interface InvocationCounters {
   readonly done: number;
   /** Failures by kind of the error. */
   readonly failed: Readonly<Record<string, number>>;
+  /** Calls of the host that were denied, such as requests to a host that is not granted. */
+  readonly denied: number;
   /** Milliseconds that guests have computed. */
   readonly cpuMs: number;
 }
@@ -16,6 +18,7 @@ export interface InvocationCounters {
 export class EndedInvocations {
   #done = 0;
   #cpuMs = 0;
+  #denied = 0;
   readonly #failed: Record<string, number> = {};
 
   add(result: Result, cpuMs: number): void {
@@ -28,7 +31,12 @@ export class EndedInvocations {
     this.#failed[kind] = (this.#failed[kind] ?? 0) + 1;
   }
 
-  counters(): Pick<InvocationCounters, 'done' | 'failed' | 'cpuMs'> {
-    return { done: this.#done, failed: { ...this.#failed }, cpuMs: this.#cpuMs };
+  /** Counts a call that was denied to an invocation, also to one that still runs. */
+  deny(): void {
+    this.#denied++;
+  }
+
+  counters(): Pick<InvocationCounters, 'done' | 'failed' | 'denied' | 'cpuMs'> {
+    return { done: this.#done, failed: { ...this.#failed }, denied: this.#denied, cpuMs: this.#cpuMs };
   }
 }

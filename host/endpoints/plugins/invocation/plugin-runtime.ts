@@ -413,6 +413,7 @@ export class PluginRuntime {
             files,
             requestUrls,
           })),
+      onDenied: () => this.#ended.deny(),
       onProgress: onProgress && ((fraction, text) => request.onProgress!(fraction, text)),
       write: write && ((chunk) => request.write!(chunk)),
       answer,

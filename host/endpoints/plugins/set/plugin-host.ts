@@ -300,7 +300,10 @@ export class PluginHost {
           return process.isIdle;
         },
         run: (invocation) => runtime.run(invocation),
-        counters: () => ({ ...runtime.counters(), cpuMs: runtime.counters().cpuMs + helpers.counters().cpuMs }),
+        counters: () => {
+          const [own, ofHelpers] = [runtime.counters(), helpers.counters()];
+          return { ...own, denied: own.denied + ofHelpers.denied, cpuMs: own.cpuMs + ofHelpers.cpuMs };
+        },
         drain,
         close,
       };

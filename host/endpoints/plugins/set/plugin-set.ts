@@ -53,7 +53,7 @@ interface Entry {
   past: InvocationCounters;
 }
 
-const none: InvocationCounters = { running: 0, queued: 0, done: 0, failed: {}, cpuMs: 0 };
+const none: InvocationCounters = { running: 0, queued: 0, done: 0, failed: {}, denied: 0, cpuMs: 0 };
 
 /**
  * The plugins of a server. A new version is built and loaded beside the one that serves. Its endpoints then replace the
@@ -177,6 +177,7 @@ export class PluginSet {
           queued: counters.queued,
           done: counters.done,
           failed: { ...counters.failed },
+          denied: counters.denied,
           cpu_ms: Math.round(counters.cpuMs),
         },
         draining: entry.draining.size,
@@ -325,6 +326,7 @@ function sum(a: InvocationCounters, b: InvocationCounters): InvocationCounters {
     queued: a.queued + b.queued,
     done: a.done + b.done,
     failed,
+    denied: a.denied + b.denied,
     cpuMs: a.cpuMs + b.cpuMs,
   };
 }

@@ -24,6 +24,8 @@ export interface PluginState {
     readonly queued: number;
     readonly done: number;
     readonly failed: Record<string, number>;
+    /** Calls of the host that were denied. */
+    readonly denied: number;
     readonly cpu_ms: number;
   };
   readonly draining: number;

@@ -51,6 +51,8 @@ export interface InvocationScopeOptions {
     | undefined;
   /** Receives reports about host calls. Default: no reports. */
   readonly telemetry?: PluginTelemetry | undefined;
+  /** Called when a call is denied. */
+  readonly onDenied?: (() => void) | undefined;
   /** Counts characters that the host holds for all invocations of the plugin. */
   readonly held?: HeldChars | undefined;
 }
@@ -152,6 +154,7 @@ export class InvocationScope {
     } catch (thrown) {
       work?.end({ error: thrown });
       const record = toWitError(thrown);
+      if (record.kind === 'denied') this.#options.onDenied?.();
       if (thrown instanceof AanaError) this.#lastError = { record, thrown };
       return { error: record };
     } finally {

@@ -97,6 +97,7 @@ function Plugins(): JSX.Element {
           { head: 'Waiting', isNumber: true, cell: ({ counters }) => counters.queued },
           { head: 'Done', isNumber: true, cell: ({ counters }) => number(counters.done) },
           { head: 'Failed', isNumber: true, cell: ({ counters }) => failures(counters.failed) },
+          { head: 'Denied calls', isNumber: true, cell: ({ counters }) => number(counters.denied) },
           { head: 'CPU', isNumber: true, cell: ({ counters }) => seconds(counters.cpu_ms / 1000) },
           { head: 'Memory', isNumber: true, cell: memoryOf },
           {

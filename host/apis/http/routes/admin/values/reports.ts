@@ -62,6 +62,8 @@ export const PluginStatus = z.object({
     queued: z.int(),
     done: z.int(),
     failed: z.record(z.string(), z.int()),
+    /** Calls of the host that were denied, such as requests to hosts that are not granted. */
+    denied: z.int(),
     cpu_ms: z.int(),
   }),
   /** Number of older versions that still finish their requests. */
