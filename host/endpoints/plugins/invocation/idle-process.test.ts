@@ -117,6 +117,15 @@ Idle('a run that waits for the host keeps its process', async ({ dir, host, port
   await ended(loaded);
 });
 
+Idle('a process that was stopped ends, too', async ({ dir, host }) => {
+  const loaded = await host(300).load(await watPlugin(join(dir, 'plugin'), plugin));
+  const { pid } = loaded;
+  process.kill(pid!, 'SIGSTOP');
+  await ended(loaded);
+  while (isThere(pid!)) await delay(1);
+  assert.is(await runPlugin(loaded, 'go'), 7);
+});
+
 Idle('never ends without the setting, and closes and drains without a process', async ({ dir, host }) => {
   const folder = await watPlugin(join(dir, 'plugin'), plugin);
   const lasting = await host(0).load(folder);

@@ -140,6 +140,8 @@ function manyValues(count: number): Buffer {
   list.writeUInt32BE(count, 3);
   return frameWith(1, frameKind.returned, list);
 }
+/** A result with these bytes as its value. */
+const resultOf = (...value: number[]): Buffer => frameWith(1, frameKind.returned, Buffer.of(0x82, 0x01, ...value));
 const outputOf = (bytes: number): Buffer => frameOf(1, frameKind.output, [], ['x'.repeat(bytes)]);
 /** Makes 16 bits of the 32 bits of a number in a frame, as those of functions are. */
 function withShortNumber(frame: Buffer, at: number): Buffer {
@@ -215,6 +217,11 @@ Loss('a process that sends what is no frame is ended, and loses its runs', async
     ['a result of another type', frameOf(1, frameKind.returned, [], [1, { ok: 7 }])],
     ['a result of another form', frameOf(1, frameKind.returned, [], 'x')],
     ['a result that is no CBOR', Buffer.concat([Buffer.from([6, 0, 0, 0, 1, 0, 0, 0, frameKind.returned, 0xff])])],
+    ['values that are nested deep', frameWith(1, frameKind.returned, Buffer.alloc(50_000, 0x81)), 'a value is nested'],
+    ['a list that is longer than its frame', resultOf(0x9a, 0xff, 0xff, 0xff, 0xff)],
+    ['a text that is longer than its frame', resultOf(0x7a, 0xff, 0xff, 0xff, 0xff)],
+    ['a list without an end', resultOf(0x9f, 0x01, 0xff)],
+    ['a text that is no UTF-8', resultOf(0x61, 0xff)],
     ['a name that changes objects', Buffer.concat([frameOf(1, frameKind.returned, [], { 'zzproto--': 1 })])],
   ];
   for (const [what, bytes, why = '.'] of wrong)
