@@ -327,6 +327,11 @@ export const REQUEST_ERRORS = {
   ApiKeyAlreadyExists: { kind: 'conflict', when: 'An API key with this id already exists.', data: ['key_id'] },
   // Media.
   DownloadException: { kind: 'bad-request', when: 'A URL of a request cannot be fetched.', data: ['url'] },
+  UpstreamFailed: {
+    kind: 'unavailable',
+    when: 'A request of a plugin to another server has failed.',
+    data: ['url'],
+  },
   DownloadFailed: {
     kind: 'unavailable',
     when: 'A model, a package or a tool cannot be downloaded.',

@@ -6,11 +6,14 @@ export interface NewPluginNames {
   readonly devDependencies: Readonly<Record<string, string>>;
 }
 
-/** Names missing packages. Otherwise a compiler of a folder above could print many errors instead. */
-const requireInstalled =
+/**
+ * Names missing packages. Otherwise a compiler of a folder above could print many errors instead. Removes what was
+ * compiled before, because it can have tests that are gone.
+ */
+const prepareTests =
   "node -e \"for (const name of ['aana-host/package.json', 'typescript/package.json', '@types/node/package.json']) " +
   "try { require.resolve(name) } catch { console.error(name.replace('/package.json', '') + ' is not installed: " +
-  'run npm install\'); process.exit(1) }"';
+  "run npm install'); process.exit(1) } require('fs').rmSync('build', { recursive: true, force: true })\"";
 
 const json = (value: unknown): string => `${JSON.stringify(value, undefined, 2)}\n`;
 
@@ -31,7 +34,7 @@ export function newPluginFiles({
       scripts: {
         dev: 'aana-host dev .',
         build: 'aana-host build .',
-        pretest: requireInstalled,
+        pretest: prepareTests,
         test: 'tsc && node --test build/*.test.js',
       },
       dependencies,

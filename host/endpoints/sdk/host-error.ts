@@ -61,7 +61,11 @@ export function toErrorRecord(thrown: unknown): ErrorRecord {
   }
   const record = errorRecordIn(thrown);
   if (record) return { kind: record.kind, name: record.name, message: record.message, data: record.data };
-  if (thrown instanceof Error) return { kind: 'internal', name: thrown.name, message: thrown.message, data: '{}' };
+  if (thrown instanceof Error) {
+    const { name, message } = thrown;
+    // As `AbortSignal.timeout` throws it.
+    return { kind: name === 'TimeoutError' ? 'deadline-exceeded' : 'internal', name, message, data: '{}' };
+  }
   return { kind: 'internal', name: 'Error', message: String(thrown), data: '{}' };
 }
 

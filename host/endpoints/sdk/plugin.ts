@@ -32,16 +32,17 @@ export function bindPlugin(
   if (byName.size < endpoints.length) throw new Error('two endpoints of this plugin have the same name');
   const helpersByName = new Map(helpers.map((helper) => [`${helperPrefix}${helper.name}`, helper]));
   if (helpersByName.size < helpers.length) throw new Error('two helpers of this plugin have the same name');
+  for (const { info, uses } of granted ? endpoints : []) {
+    // Here, because a build evaluates this. `describe` runs when a server loads the component.
+    const missing = uses.find((capability) => granted![capability] === undefined);
+    if (missing) throw new Error(missingCapability(`the endpoint ${info.name}`, missing));
+  }
   const infos = endpoints.map((endpoint) => endpoint.info);
   return {
     endpoints,
     helpers,
     describe() {
-      for (const { info, uses, initialize } of endpoints) {
-        const missing = granted && uses.find((capability) => granted[capability] === undefined);
-        if (missing) throw new Error(missingCapability(`the endpoint ${info.name}`, missing));
-        initialize();
-      }
+      for (const { initialize } of endpoints) initialize();
       return infos;
     },
     run(name, input) {

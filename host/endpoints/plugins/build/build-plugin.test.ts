@@ -302,6 +302,20 @@ const failures: { what: string; file: string; text: string; message: RegExp }[] 
   },
 ];
 
+for (const [uses, message] of [
+  ['storage', /the endpoint act uses the capability storage, which the plugin does not ask for/],
+  ['http', /"uses" of the endpoint act names "http", but ctx has members only for storage, /],
+] as const)
+  failures.push({
+    what: `an endpoint that uses ${uses} without it`,
+    file: 'src/index.ts',
+    text:
+      `import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';\n` +
+      `const act = { name: 'act', path: '/act', summary: '', input: z.strictObject({}), output: z.unknown() };\n` +
+      `export const endpoint = definePlugin([defineEndpoint({ ...act, uses: ['${uses}' as never], run: () => 1 })]);`,
+    message,
+  });
+
 /** Code, and the replacement that the error names. */
 const absent: Readonly<Record<string, readonly [code: string, instead: RegExp]>> = {
   fetch: ['fetch("http://a/")', /add "http" to "capabilities" in plugin\.json, and the servers to "hosts"/],

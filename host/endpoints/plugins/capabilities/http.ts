@@ -1,4 +1,4 @@
-import { fail } from '../../../base/core/errors.ts';
+import { AanaError, fail } from '../../../base/core/errors.ts';
 import type { HttpCalls, RequestBody } from '../../../../wit/generated/world/http.ts';
 import { bytesOfBase64 } from './scope/decoded-base64.ts';
 import { computingCost } from './scope/computing-cost.ts';
@@ -7,14 +7,16 @@ import type { HttpOptions } from '../ports.ts';
 
 /** The most bytes that a read returns at once, unless the guest asks for more. */
 const pieceBytes = 256 * 1024;
-/** The most bytes for which a read waits. */
+/** The most bytes for which a read waits, and of the body of a request. */
 const mostBytes = 8 * 1024 * 1024;
+const mostBase64 = 4 * Math.ceil(mostBytes / 3);
 
 /** Requests to granted hosts. */
 export const httpCalls: CallsOf<keyof HttpCalls> = {
   'http.fetch': (scope, request) => scope.http.fetch(request, optionsOf(scope)),
   async 'http.send'(scope, head, body) {
-    const exchange = await scope.http.open({ ...head, body: bytesOf(scope, body) }, optionsOf(scope));
+    scope.requireRoom(); // before the request has an effect
+    const exchange = await scope.http.open({ ...head, body: bytesOf(scope, body) }, optionsOf(scope)).catch(upstream);
     try {
       const handle = scope.keep({ kind: 'exchange', exchange, text: new TextDecoder() });
       return { handle, head: exchange.head };
@@ -37,6 +39,15 @@ export const httpCalls: CallsOf<keyof HttpCalls> = {
   },
 };
 
+/** Throws an error that is not one of the client, because the plugin has chosen the URL. */
+function upstream(error: unknown): never {
+  if (!(error instanceof AanaError) || error.name !== 'DownloadException') throw error;
+  throw fail('UpstreamFailed', error.message, {
+    data: { url: (error.data as { readonly url: string }).url },
+    cause: error,
+  });
+}
+
 const optionsOf = ({ granted, signal, context }: CapabilityScope): HttpOptions => ({
   refusalOf: (url) => granted.refusalOfUrl(url),
   signal,
@@ -45,6 +56,8 @@ const optionsOf = ({ granted, signal, context }: CapabilityScope): HttpOptions =
 
 function bytesOf(scope: CapabilityScope, body: RequestBody | undefined): Uint8Array | undefined {
   if (body === undefined) return undefined;
+  if (body.val.length > mostBase64)
+    throw fail('InvalidRequest', `the body of a request has at most ${mostBytes} bytes`);
   const bytes = body.tag === 'text' ? Buffer.from(body.val) : bytesOfBase64(body.val, 'the body of a request');
   scope.charge(computingCost.piece(bytes.length));
   return bytes;
@@ -56,10 +69,11 @@ async function readPiece(scope: CapabilityScope, handle: number, least: number):
   const { exchange } = scope.get(handle, 'exchange');
   let held = 0;
   try {
-    const piece = await exchange.body.read(least, Math.max(least, pieceBytes), (bytes) => {
+    const reading = exchange.body.read(least, Math.max(least, pieceBytes), (bytes) => {
       scope.held.take(bytes);
       held += bytes;
     });
+    const piece = await reading.catch(upstream);
     scope.charge(computingCost.piece(piece.length));
     return piece;
   } finally {

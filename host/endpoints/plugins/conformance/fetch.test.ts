@@ -83,14 +83,33 @@ Fetch('an error that nobody catches is the answer, with the reason of the host',
   const denied = await errorOf(runPlugin(plugin, 'ask', { url: 'http://127.0.0.2/' }));
   assert.equal([denied.name, denied.kind], ['HostDenied', 'denied']);
   const [name, kind, message] = (await runPlugin(plugin, 'cause', { url: `${url}/reset` })) as string[];
-  assert.is(name, 'DownloadException');
-  assert.is(kind, 'bad-request');
+  assert.is(name, 'UpstreamFailed');
+  assert.is(kind, 'unavailable');
   assert.match(message!, `cannot fetch ${url}/reset: the connection was closed before the end`);
 });
 
 Fetch('a redirect to a host that is not granted is refused', async () => {
   const denied = await errorOf(runPlugin(plugin, 'ask', { url: `${url}/away` }));
   assert.equal([denied.name, denied.kind], ['HostDenied', 'denied']);
+});
+
+Fetch('a body has at most 8 MiB', async () => {
+  const length = 8 * 1024 * 1024;
+  for (const isText of [true, false]) {
+    const send = (more: number): Promise<unknown> =>
+      runPlugin(plugin, 'send', { url: `${url}/count`, length: length + more, isText });
+    assert.is(await send(0), String(length));
+    const error = await errorOf(send(1));
+    assert.equal([error.name, /8388608 bytes/.test(error.message)], ['InvalidRequest', true]);
+  }
+});
+
+Fetch('an error of the host has the place of the call', async () => {
+  const [asked, opened] = (await runPlugin(plugin, 'place', { url: `${url}/reset` })) as string[];
+  // The functions of a build have no names. The log has the lines of the sources.
+  const frame = /<anonymous> \(componentize-qjs:user\.js:(\d+)/;
+  const [first, second] = [asked, opened].map((stack) => Number(frame.exec(stack!)?.[1]));
+  assert.ok(first! < second!, `${asked}\n${opened}`);
 });
 
 Fetch('a request that nobody waits for is found', async () => {
@@ -136,6 +155,11 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
       const body = Buffer.concat(pieces).toString();
       const json = JSON.stringify({ method, url: pathname + search, type: headers['content-type'], headers, body });
       return void response.setHeader('content-type', 'application/json').end(json);
+    }
+    case '/count': {
+      let bytes = 0;
+      for await (const piece of request) bytes += (piece as Buffer).length;
+      return void response.end(String(bytes));
     }
     case '/text':
       return void response.setHeader('content-type', 'text/plain').end('Tëxt 😀!');

@@ -54,6 +54,17 @@ const cases: Readonly<Record<string, string>> = {
     `const { buffer } = new Uint8Array([97, 98, 99, 100]); return [new ` +
     `TextDecoder().decode(buffer), new TextDecoder().decode(new Uint8Array(buffer, 1, 2)), new ` +
     `TextDecoder().decode(new DataView(buffer, 2))]`,
+  'TextDecoder knows Latin-1, which is windows-1252':
+    `const all = Uint8Array.from({ length: 256 }, (_, n) => n).filter((n) => n < 0x80 || n > 0x9f); const mark = new Uint8Array([0xef, 0xbb, 0xbf]); ` +
+    `return ['latin1', 'ISO-8859-1', ' Windows-1252 ', 'ascii'].map((label) => [new TextDecoder(label).encoding, new ` +
+    `TextDecoder(label).decode(all), new TextDecoder(label).decode(mark)])`,
+  'TextDecoder knows UTF-16, in pieces and with halves of pairs':
+    `const bytes = new Uint8Array([0xff, 0xfe, 97, 0, 0x3d, 0xd8, 0, 0xde, 0x3d, 0xd8, 98, 0, 7]); const decoder = new ` +
+    `TextDecoder('utf-16le'); const parts = [...bytes].map((byte) => decoder.decode(new Uint8Array([byte]), { stream: ` +
+    `true })); const fatal = (() => { try { return new TextDecoder('utf-16', { fatal: true }).decode(bytes) } catch ` +
+    `(error) { return error.name } })(); return [decoder.encoding, parts.join('') + decoder.decode(), new ` +
+    `TextDecoder('UTF-16').decode(bytes), fatal, new TextDecoder('utf-16le', { ignoreBOM: true }).decode(bytes)]`,
+  'TextDecoder refuses other encodings': `try { return new TextDecoder('nonsense').encoding } catch (error) { return error.name }`,
   'TextDecoder reads much': `return new TextDecoder().decode(new TextEncoder().encode('ü語'.repeat(10000))) === 'ü語'.repeat(10000)`,
   'TextDecoder reads any bytes':
     `const some = [0, 65, 127, 128, 143, 144, 159, 160, 191, 192, 194, 223, 224, 236, 237, 239, 240, 241, 244, 245, ` +
@@ -144,6 +155,7 @@ export const endpoint = definePlugin([
   endpoint_('case', (n) => cases[n]!()),
   endpoint_('random', () => [Math.random(), crypto.randomUUID(), atTop.length]),
   endpoint_('locales', () => refusedLocales.map((call) => { try { return String(call()); } catch (error) { return String(error); } })),
+  endpoint_('latin1', () => new TextDecoder('latin1').decode(Uint8Array.from({ length: 32 }, (_, n) => 0x80 + n))),
   endpoint_('fail', () => fails()),
   endpoint_('console', () => {
     console.log('a log', { n: 1 }, [2], new Map([['k', new Set([3])]]), undefined, null);
@@ -231,6 +243,11 @@ WebGlobals('a locale that there is not is refused, and the error says what to do
   const given = (await run('locales')) as string[];
   for (const [at, [call, message]] of Object.entries(refusedLocales).entries())
     assert.ok(given[at]!.startsWith(`RangeError: a plugin has no locales, so ${message}`), `${call}: ${given[at]}`);
+});
+
+WebGlobals('Latin-1 has the characters of the standard from 0x80 on', async () => {
+  // Node 20 has control characters there.
+  assert.is(await run('latin1'), '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ');
 });
 
 WebGlobals('random numbers differ between runs', async () => {

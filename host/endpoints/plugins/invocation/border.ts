@@ -49,7 +49,8 @@ export function requireArguments(operation: HostOperation, args: readonly unknow
   if (operation === 'output.write') return requireAnswer(String(args[0]), answerBytes);
   if (operation === 'crypto.perform') return; // has limits of its own
   const size = new Size();
-  for (const arg of args) size.take(arg);
+  // The body of a request has a limit of its own.
+  for (const arg of operation === 'http.send' ? args.slice(0, 1) : args) size.take(arg);
   const textsOf = jsonArguments[operation] as ((...of: readonly unknown[]) => readonly unknown[]) | undefined;
   let elements = borderLimits.jsonElements;
   for (const text of textsOf?.(...args) ?? [])

@@ -224,8 +224,27 @@ Capabilities('fetch sends requests and reads answers', async () => {
     [one, other].map((run) => (run!.output as { name: string }).name),
     ['one', 'other'],
   );
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    yield new TextEncoder().encode('{"name":');
+    yield new TextEncoder().encode('"streamed"}');
+  }
+  const streamed = await runEndpoint(asking, 'ask', {}, { fetch: () => ({ body: pieces() }) });
+  assert.is((streamed.output as { name: string }).name, 'streamed');
+  const whole = await runEndpoint(asking, 'ask', {}, { fetch: () => Response.json({ name: 'of Node' }) });
+  assert.is((whole.output as { name: string }).name, 'of Node');
   const refused = await failure(runEndpoint(asking, 'ask', {}));
   assert.equal([refused.name, refused.kind], ['CapabilityDenied', 'denied']);
+});
+
+Capabilities('fetch ends with its signal, and a time that is over is one of the run', async () => {
+  const plugin = definePlugin([
+    defineEndpoint({
+      ...{ ...anything, name: 'late' },
+      run: async () => (await fetch('https://a.example/', { signal: AbortSignal.timeout(5) })).status,
+    }),
+  ]);
+  const late = await failure(runEndpoint(plugin, 'late', {}, { fetch: () => new Promise(() => {}) }));
+  assert.equal([late.name, late.kind], ['TimeoutError', 'deadline-exceeded']);
 });
 
 const double = defineHelper({

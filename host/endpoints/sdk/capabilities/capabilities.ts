@@ -44,7 +44,7 @@ export function withCapabilities<C extends object, U extends Capability>(
   endpoint: string,
 ): C & Uses<U> {
   for (const capability of uses) {
-    const given = members[capability](host, scope);
+    const given = Object.hasOwn(members, capability) ? members[capability](host, scope) : undefined;
     if (!given)
       throw new HostError('CapabilityDenied', 'denied', missingCapability(endpoint, capability), {
         data: { capability },
@@ -65,6 +65,11 @@ function joinRepositories(all: Record<string, object>, more: Record<string, obje
 }
 
 export function missingCapability(endpoint: string, capability: Capability): string {
+  if (!Object.hasOwn(members, capability))
+    return (
+      `"uses" of ${endpoint} names ${JSON.stringify(capability)}, but ctx has members only for ` +
+      `${Object.keys(members).join(', ')}`
+    );
   return (
     `${endpoint} uses the capability ${capability}, which the plugin does not ask for: add it to the ` +
     `capabilities in plugin.json`

@@ -1,6 +1,6 @@
 import type { Concurrency } from '../../../../wit/generated/world/concurrency.ts';
 import { after, isPromise } from '../maybe-promise.ts';
-import { errorRecordIn, fromHost } from '../host-error.ts';
+import { errorRecordIn, fromHost, HostError } from '../host-error.ts';
 import {
   forgetOpen,
   GuestPromise,
@@ -298,8 +298,19 @@ function fulfil({ promise, prepared, call, finish }: HostOperation): void {
   if (!GuestPromise.isObserved(promise)) unobserved.add(promise);
 }
 
+/** Gives an error of the host the stack of the call, because the stack at its outcome has no line of the author. */
+function placeAt(error: unknown, made: string | undefined): void {
+  if (!(error instanceof Error) || made === undefined) return;
+  if (!(error instanceof HostError || error.cause instanceof HostError)) return;
+  const { name, message, stack = '' } = error;
+  const frames = made.slice(Math.max(0, made.indexOf('    at ')));
+  error.stack = stack.startsWith(name) ? `${name}: ${message}\n${frames}` : frames; // the interpreter has no such line
+}
+
 function fail({ promise, failed }: HostOperation, reason: unknown): void {
-  GuestPromise.fail(promise, failed ? failed(reason) : reason);
+  const error = failed ? failed(reason) : reason;
+  placeAt(error, GuestPromise.madeBy(promise)?.stack);
+  GuestPromise.fail(promise, error);
   if (!GuestPromise.isObserved(promise)) unobserved.add(promise);
 }
 

@@ -14,12 +14,19 @@ export interface FakeResponse {
   /** Default: 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Text, bytes, or a value that is sent as JSON. */
+  /** Text, bytes, a stream or an asynchronous generator of bytes, or a value that is sent as JSON. */
   readonly body?: unknown;
 }
 
+/** A `Response` of Node. */
+interface NodeResponse {
+  readonly status: number;
+  readonly bodyUsed: boolean;
+  text(): Promise<string>;
+}
+
 /** Answers a request, or throws a `HostError`. */
-export type AnswerRequest = (request: FakeRequest) => MaybePromise<FakeResponse>;
+export type AnswerRequest = (request: FakeRequest) => MaybePromise<FakeResponse | NodeResponse>;
 
 interface Fetching {
   /** Undefined: the plugin does not have the capability. */
@@ -31,7 +38,14 @@ interface NodeRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Iterable<[string, string]>;
+  readonly signal: Signal;
   text(): Promise<string>;
+}
+
+interface Signal {
+  readonly aborted: boolean;
+  readonly reason: unknown;
+  addEventListener(type: 'abort', listener: () => void): void;
 }
 
 /** What Node has of the web. The types of Node are not here, because a guest has no Node. */
@@ -40,6 +54,9 @@ const web = globalThis as unknown as {
   readonly Request: new (...args: never[]) => NodeRequest;
   readonly Response: new (body: unknown, init: object) => object;
 };
+
+declare const setInterval: (call: () => void, ms: number) => number;
+declare const clearInterval: (timer: number | undefined) => void;
 
 const runs = new AsyncLocalStorage<Fetching>();
 let isInstalled = false;
@@ -57,12 +74,22 @@ function install(): void {
   const real = web.fetch;
   web.fetch = async (...args) => {
     const run = runs.getStore();
-    return run ? answered(run, new web.Request(...args)) : real(...args);
+    if (!run) return real(...args);
+    const request = new web.Request(...args);
+    const [input, init] = args as unknown as [unknown, { readonly signal?: unknown } | undefined];
+    const hasSignal = Boolean(init?.signal) || input instanceof web.Request;
+    // Node does not wait for `AbortSignal.timeout`, and would have nothing left to do.
+    const alive = hasSignal ? setInterval(() => {}, 60_000) : undefined;
+    try {
+      return await answered(run, request);
+    } finally {
+      clearInterval(alive);
+    }
   };
 }
 
 async function answered({ answer, requests }: Fetching, request: NodeRequest): Promise<unknown> {
-  const { method, url } = request;
+  const { method, url, signal } = request;
   const fake = { method, url, headers: Object.fromEntries(request.headers), body: await request.text() };
   try {
     if (!answer)
@@ -72,18 +99,31 @@ async function answered({ answer, requests }: Fetching, request: NodeRequest): P
         'the test gives no fetch, so the plugin has no capability http',
       );
     requests.push(fake);
-    const { status = 200, headers = {}, body } = await answer(fake);
+    const given = await Promise.race([answer(fake), aborted(signal)]);
+    if (signal.aborted) throw signal.reason;
+    if (given instanceof web.Response) return given;
+    const { status = 200, headers = {}, body } = given as FakeResponse;
     const response = new web.Response(withoutBody.has(status) ? null : bodyOf(body), { status, headers });
     return Object.defineProperty(response, 'url', { value: url });
   } catch (thrown) {
+    if (signal.aborted) throw signal.reason;
     const { kind, name, message, data } = toErrorRecord(thrown);
     const cause = new HostError(name, kind, message, { data: JSON.parse(data) });
     throw new TypeError(`fetch failed: ${message}`, { cause }); // oxlint-disable-line preserve-caught-error -- it is a copy
   }
 }
 
+/** Resolves when the signal is aborted. */
+const aborted = (signal: Signal): Promise<undefined> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined));
+  });
+
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
 
 function bodyOf(body: unknown): unknown {
-  return body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
+  const isRead = typeof body === 'object' && body !== null && (Symbol.asyncIterator in body || 'getReader' in body);
+  if (isRead || body === undefined || typeof body === 'string' || body instanceof Uint8Array) return body;
+  return JSON.stringify(body);
 }

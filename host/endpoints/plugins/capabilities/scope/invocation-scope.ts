@@ -278,6 +278,7 @@ export class InvocationScope {
       charge: (ms) => this.charge(ms),
       write: (chunk) => this.output.send(chunk),
       answer: this.output,
+      requireRoom: () => this.#requireRoom(),
       keep: (resource) => {
         const handle = this.#keep(resource);
         kept?.(handle);
@@ -313,7 +314,7 @@ export class InvocationScope {
     return helper;
   }
 
-  #keep(resource: Resource): number {
+  #requireRoom(): void {
     const limit = this.#options.granted.limits.handles;
     if (this.#resources.size >= limit)
       throw fail(
@@ -321,6 +322,10 @@ export class InvocationScope {
         `an invocation can hold ${limit} videos, audios, images, streams, requests and helpers at a time`,
         { data: { limit } },
       );
+  }
+
+  #keep(resource: Resource): number {
+    this.#requireRoom();
     const handle = ++this.#lastHandle;
     this.#resources.set(handle, resource);
     return handle;

@@ -70,6 +70,8 @@ export interface CapabilityScope {
   write(chunk: string): Promise<void>;
   /** Takes the answer that is bytes. Throws where the endpoint has none. */
   readonly answer: { begin: AnswerPort['begin']; sendBytes: AnswerPort['send'] };
+  /** Throws `TooManyHandles` when `keep` would. */
+  requireRoom(): void;
   keep(resource: Resource): number;
   get<K extends Resource['kind']>(handle: number, kind: K): Resource & { kind: K };
 }

@@ -84,6 +84,8 @@ function closeUnread(): void {
 class ExchangeBody implements RemoteBody {
   readonly #exchange: HostExchange;
   #isOpen = true;
+  /** Takes its listener from the signal, which may live longer. */
+  readonly #forget: () => void;
   #reason: { readonly reason: unknown } | undefined;
   #reading: Promise<unknown> | undefined;
   #controller: { error(reason: unknown): void } | undefined;
@@ -92,7 +94,7 @@ class ExchangeBody implements RemoteBody {
     this.#exchange = exchange;
     unread.push({ body: new WeakRef(this), exchange });
     const self = new WeakRef(this); // a signal that lives longer does not keep the body
-    onAbort(signal, () => {
+    this.#forget = onAbort(signal, () => {
       const kept = self.deref();
       if (kept) kept.#abort(signal.reason);
     });
@@ -146,6 +148,7 @@ class ExchangeBody implements RemoteBody {
   close(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#forget();
     this.#exchange[Symbol.dispose]();
   }
 
