@@ -10,6 +10,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
+import { skip } from '../../../test/skip.ts';
 import { buildTestPlugin, testCacheDir } from '../fixtures/build-test-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { runPlugin } from '../fixtures/run-plugin.ts';
@@ -193,7 +194,12 @@ const derivations = fc
     ];
   });
 
-Crypto('random calls, also wrong ones, give what Node gives', async ({ inGuest, inNode }) => {
+/** Plugins have the same on every Node. Later ones check wrong arguments in another order, and take some of them. */
+const asOnNode20 = process.versions.node.startsWith('20.')
+  ? Crypto
+  : (title: string) => skip(`crypto.subtle: ${title}`, 'wrong arguments have other errors on this Node');
+
+asOnNode20('random calls, also wrong ones, give what Node gives', async ({ inGuest, inNode }) => {
   const scripts = fc.array(fc.oneof(digests, macs, ciphers, wrappings, derivations), { minLength: 10, maxLength: 10 });
   await fc.assert(
     fc.asyncProperty(scripts, async (all) => {
@@ -354,7 +360,7 @@ const wrongValues = [
   ],
 ];
 
-Crypto('wrong arguments give the errors of Node', async ({ inGuest, inNode }) => {
+asOnNode20('wrong arguments give the errors of Node', async ({ inGuest, inNode }) => {
   const wrong = Object.entries(rightCalls).flatMap(([method, args]) => [
     ...args.map((_, length) => step(method, ...args.slice(0, length))),
     ...args.flatMap((_, at) => wrongValues.map((value) => step(method, ...args.with(at, value)))),
