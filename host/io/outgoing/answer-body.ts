@@ -7,6 +7,8 @@ export interface AnswerBodyOptions {
   readonly maxBytes: number;
   /** Its reason is the error of a read when it is aborted. */
   readonly signal: AbortSignal;
+  /** Longest silence of the server while it is read, in milliseconds. Default: for ever. */
+  readonly idleTimeoutMs?: number | undefined;
 }
 
 /**
@@ -30,6 +32,7 @@ export class AnswerBody {
     this.#message = message;
     this.#options = options;
     this.#chunks = message[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    this.#limitSilence(false);
   }
 
   /**
@@ -41,6 +44,7 @@ export class AnswerBody {
   async read(least: number, most: number, onArrived: (bytes: number) => void = () => {}): Promise<Uint8Array> {
     if (this.#isReading) throw fail('InvalidArguments', 'an answer has one reader at a time');
     this.#isReading = true;
+    this.#limitSilence(true);
     try {
       while (!this.#isOver && this.#waiting.length < least) await this.#receive(onArrived);
       return this.#take(most);
@@ -50,6 +54,7 @@ export class AnswerBody {
       throw error instanceof AanaError ? error : downloadError(this.#url, reasonOf(error), error);
     } finally {
       this.#isReading = false;
+      this.#limitSilence(false);
     }
   }
 
@@ -63,6 +68,12 @@ export class AnswerBody {
     this.#isOver = true;
     this.#block = this.#waiting = new Uint8Array(0);
     this.#message.destroy();
+  }
+
+  /** A server is silent also while nobody reads, because it can send no more. */
+  #limitSilence(isOn: boolean): void {
+    const { socket } = this.#message as { readonly socket?: IncomingMessage['socket'] | null };
+    socket?.setTimeout(isOn ? (this.#options.idleTimeoutMs ?? 0) : 0);
   }
 
   async #receive(onArrived: (bytes: number) => void): Promise<void> {

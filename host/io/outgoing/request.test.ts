@@ -3,8 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { delay } from '../../base/core/abort.ts';
 import { cancelledError } from '../../base/core/errors.ts';
-import { type GuardedRequest, requestGuarded, type RequestOptions } from './request.ts';
+import { type GuardedRequest, openGuarded, requestGuarded, type RequestOptions } from './request.ts';
 import { errorOf } from '../../test/helpers/error-of.ts';
 
 const Request = suite('requestGuarded');
@@ -249,6 +250,23 @@ for (const { what, request } of refused) {
 
 Request('fetches only http and https', async () => {
   assert.match((await errorOf(requestGuarded(get('file:///etc/passwd'), OPTIONS))).message, /only http and https/);
+});
+
+Request('a server may be silent while nobody reads its answer, and not while somebody does', async () => {
+  let finish = (): void => {};
+  const { url } = await serve((request, response) => {
+    response.write('begun');
+    finish = () => response.end(' and done');
+    if (request.url === '/silent') finish = () => {};
+  });
+  const guards = { ...OPTIONS, idleTimeoutMs: 100 };
+  const { body } = await openGuarded(get(url), guards);
+  assert.is(Buffer.from(await body.read(1, 5)).toString(), 'begun');
+  await delay(300);
+  finish();
+  assert.is(Buffer.from(await body.rest()).toString(), ' and done');
+  const silent = await openGuarded(get(`${url}/silent`), guards);
+  assert.match((await errorOf(silent.body.rest())).message, /the server sent nothing for 0\.1 s/);
 });
 
 Request.run();

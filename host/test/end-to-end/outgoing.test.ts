@@ -150,7 +150,7 @@ Outgoing('media and plugins use the proxy of the environment, and no answer or l
   assert.equal([status, error], [400, 'VideoReadingException']);
   assert.equal(proxy.asked, [`GET http://media.test:${port}/a.mp4`]);
   const refused = await failure(ask('http://media.test/'));
-  assert.is(refused.status, 400); // nothing listens on port 80
+  assert.is(refused.status, 503); // nothing listens on port 80
   assert.is(proxy.asked[1], 'GET http://media.test/');
   assert.not.match(server.output(), /s3cret/);
 });

@@ -46,7 +46,8 @@ export async function readComponent(component: string, options: ComponentOptions
   if (problem !== undefined) throw pluginLoadError(plugin, `cannot run on this host: ${problem}`);
   return {
     digest: compiled.digest,
-    imports: compiled.types.imports.map(({ name }) => name),
+    // Without those of which it needs types only, for functions of other interfaces.
+    imports: compiled.types.imports.filter((one) => !isOfTypes(one)).map(({ name }) => name),
     uses: capabilityNames.filter((name) => uses(compiled.types, name)),
     concurrency: (limits) => limits.maxConcurrent,
     start: ({ limits, slots, signal: ending }) =>
@@ -67,5 +68,12 @@ const threadsFor = (most: number): number => Math.max(1, Math.min(most, Math.flo
 /** Whether a component imports a function of a capability. It reaches methods only through such a function. */
 function uses(types: ComponentTypes, capability: Capability): boolean {
   const found = types.imports.find(({ name }) => name.startsWith(`aana:host/${capability}@`));
-  return [...(found?.members ?? [])].some(([name, type]) => type.startsWith('func(') && !name.startsWith('[method]'));
+  return hasFunction(found?.members);
 }
+
+/** Whether it is an interface of the world of which a component has only types. */
+const isOfTypes = ({ name, members }: ComponentTypes['imports'][number]): boolean =>
+  name.startsWith('aana:host/') && !hasFunction(members);
+
+const hasFunction = (members: ReadonlyMap<string, string> = new Map()): boolean =>
+  [...members].some(([name, type]) => type.startsWith('func(') && !name.startsWith('[method]'));
