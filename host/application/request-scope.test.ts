@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { signalWithin } from '../base/core/abort.ts';
 import { Router } from '@koa/router';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -51,8 +52,7 @@ const ways: Record<string, (context: HostEndpointContext) => Promise<Told>> = {
       const emitter = new EventEmitter().once('go', () => resolve(reporter().tell()));
       setImmediate(() => emitter.emit('go'));
     }),
-  'a signal of its own': ({ signal }) =>
-    reporter().tell({}, { signal: AbortSignal.any([signal, AbortSignal.timeout(60_000)]) }),
+  'a signal of its own': ({ signal }) => reporter().tell({}, { signal: signalWithin(60_000, signal) }),
   'nothing, to a stream': async () => {
     for await (const told of reporter().tell_stream()) return told;
     throw new Error('the stream is empty');

@@ -69,4 +69,11 @@ Clock('is read only by files that need it, for people, other machines and times 
   assert.equal(readers.sort(), Object.keys(READERS).sort());
 });
 
+Clock('time limits beside other signals are those of signalWithin, because Node 20 can lose others', () => {
+  const files = readdirSync(HOST, { recursive: true, encoding: 'utf8' }).filter(isOfProduct);
+  const losing = /AbortSignal\.any\([^;]*AbortSignal\.timeout/;
+  const found = files.filter((file) => losing.test(readFileSync(join(HOST, file), 'utf8')));
+  assert.equal(found, []);
+});
+
 Clock.run();

@@ -1,7 +1,9 @@
 import { getEventListeners } from 'node:events';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { delay, raceAbort, withDeadline } from './abort.ts';
+import { delay, raceAbort, signalWithin, withDeadline } from './abort.ts';
 
 const Abort = suite('abort helpers');
 
@@ -51,6 +53,22 @@ Abort('withDeadline aborts the work with the reason of the signal, and does not 
   let starts = 0;
   const late = withDeadline(options, async () => (starts += 1)).catch((error: unknown) => error);
   assert.equal([await late, starts], [reason, 0]);
+});
+
+Abort('signalWithin keeps its time limit when garbage is collected', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const other = new AbortController();
+  const aborted = new Promise<unknown>((resolve) => {
+    const signal = signalWithin(50, undefined, other.signal);
+    signal.addEventListener('abort', () => resolve(signal.reason), { once: true });
+  });
+  const collecting = setInterval(collect, 5);
+  const reason = await aborted.finally(() => clearInterval(collecting));
+  assert.is((reason as Error).name, 'TimeoutError');
+  const signal = signalWithin(60_000, other.signal);
+  other.abort('left');
+  assert.is(signal.reason, 'left');
 });
 
 Abort.run();

@@ -17,6 +17,21 @@ export async function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | un
   }
 }
 
+/** The parts of each signal that {@link signalWithin} has returned. */
+const partsOf = new WeakMap<AbortSignal, readonly AbortSignal[]>();
+
+/**
+ * Returns a signal that aborts with the first of `signals`, and with a `TimeoutError` after `timeoutMs`. In Node 20
+ * `AbortSignal.any` refers weakly to its parts, so a time limit that nobody else refers to is lost when garbage is
+ * collected. Here the signal keeps it.
+ */
+export function signalWithin(timeoutMs: number, ...signals: readonly (AbortSignal | undefined)[]): AbortSignal {
+  const parts = [...signals, AbortSignal.timeout(timeoutMs)].filter((part) => part !== undefined);
+  const signal = AbortSignal.any(parts);
+  partsOf.set(signal, parts);
+  return signal;
+}
+
 /** The end of work that has a deadline. */
 export interface Ending {
   /** Aborts when the work must end. */

@@ -1,4 +1,5 @@
 import { type IncomingMessage, type OutgoingHttpHeaders, request as httpRequest } from 'node:http';
+import { signalWithin } from '../../base/core/abort.ts';
 import { AanaError } from '../../base/core/errors.ts';
 import type { Connection } from './connect.ts';
 import { downloadError, reasonOf } from './errors.ts';
@@ -37,13 +38,13 @@ export async function withinTime<G extends UntimedGuards & { readonly timeoutMs?
 ): Promise<T> {
   guards.signal?.throwIfAborted();
   const { timeoutMs } = guards;
-  const deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs);
-  const signal = AbortSignal.any([guards.signal, deadline].filter((one) => one !== undefined));
+  const signal =
+    timeoutMs === undefined ? (guards.signal ?? new AbortController().signal) : signalWithin(timeoutMs, guards.signal);
   try {
     return await work({ ...guards, signal });
   } catch (error) {
     guards.signal?.throwIfAborted();
-    if (deadline?.aborted) throw downloadError(url, `it took longer than ${timeoutMs! / 1000} s`, error);
+    if (signal.aborted) throw downloadError(url, `it took longer than ${timeoutMs! / 1000} s`, error);
     throw error instanceof AanaError ? error : downloadError(url, reasonOf(error), error);
   }
 }

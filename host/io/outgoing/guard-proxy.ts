@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request as httpRequest, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Duplex, pipeline, Transform } from 'node:stream';
+import { signalWithin } from '../../base/core/abort.ts';
 import { AanaError, fail } from '../../base/core/errors.ts';
 import { randomSuffix } from '../../base/core/ids.ts';
 import { connectChecked, tunnelChecked } from './connect.ts';
@@ -27,11 +28,7 @@ export interface GuardProxy extends AsyncDisposable {
  */
 export async function openGuardProxy(options: GuardProxyOptions): Promise<GuardProxy> {
   const closing = new AbortController();
-  const signal = AbortSignal.any([
-    closing.signal,
-    AbortSignal.timeout(options.timeoutMs),
-    ...(options.signal ? [options.signal] : []),
-  ]);
+  const signal = signalWithin(options.timeoutMs, closing.signal, options.signal);
   const active: ActiveGuards = { ...options, signal };
   const password = `${randomSuffix()}${randomSuffix()}`;
   const expected = Buffer.from(`Basic ${Buffer.from(`aana:${password}`).toString('base64')}`);

@@ -1,5 +1,6 @@
 import { Agent, type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { signalWithin } from '../../base/core/abort.ts';
 import { connect, proxyHeaders } from './connect.ts';
 import type { Network } from './network.ts';
 
@@ -51,7 +52,7 @@ export class KeptConnection {
     const path = `${url.pathname}${url.search}`;
     // A proxy for http gets the whole URL; for https there is a tunnel.
     const proxy = url.protocol === 'http:' ? network.proxyFor(url) : undefined;
-    const within = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const within = signalWithin(timeoutMs, signal);
     this.#within = within;
     return new Promise((resolve, reject) => {
       const outgoing = request({

@@ -1,3 +1,4 @@
+import { signalWithin } from '../../core/abort.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import type { Attributes, Counter, Telemetry } from '../../core/telemetry.ts';
 import type { Send } from './otlp-sender.ts';
@@ -118,7 +119,7 @@ export class ExportQueue<T> {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.splice(0, maxBatchSize);
       try {
-        const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(exportTimeoutMs)]);
+        const signal = signalWithin(exportTimeoutMs, this.#closing.signal);
         const refused = await (await sender)(batch, signal);
         this.#exported.add(batch.length - refused);
         if (refused > 0) this.#lose(refused, `the collector refused some ${noun}`, 'rejected');

@@ -1,3 +1,4 @@
+import { signalWithin } from '../../core/abort.ts';
 import type { Logger } from '../../core/log/logger.ts';
 import type { Counter, Telemetry } from '../../core/telemetry.ts';
 import type { Exemplar, MetricData } from '../metric-data.ts';
@@ -79,7 +80,7 @@ export class MetricExport {
     const points = metrics.reduce((sum, metric) => sum + metric.points.length, 0);
     if (points === 0) return;
     try {
-      const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]);
+      const signal = signalWithin(timeoutMs, this.#closing.signal);
       const startedAt = isDelta ? this.#sent.at : this.#startedAt;
       const hasExemplar = (one: Exemplar): boolean => this.#sentExemplars.has(one);
       const report = { metrics, temporality, startedAt, endedAt: at, hasExemplar };

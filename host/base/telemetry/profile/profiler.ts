@@ -1,7 +1,7 @@
 import { Session } from 'node:inspector';
 import { promisify } from 'node:util';
 import { getHeapSnapshot, getHeapStatistics } from 'node:v8';
-import { delay } from '../../core/abort.ts';
+import { delay, signalWithin } from '../../core/abort.ts';
 import { fail } from '../../core/errors.ts';
 
 /** Longest CPU profile in seconds. */
@@ -50,7 +50,7 @@ export class Profiler {
     try {
       requireMemory(getHeapStatistics().used_heap_size, process.availableMemory());
       const snapshot = getHeapSnapshot().setEncoding('utf8');
-      const ended = AbortSignal.any([signal, AbortSignal.timeout(READ_TIMEOUT_MS)]);
+      const ended = signalWithin(READ_TIMEOUT_MS, signal);
       const onAbort = (): void => void snapshot.destroy(ended.reason as Error);
       ended.addEventListener('abort', onAbort, { once: true });
       try {
