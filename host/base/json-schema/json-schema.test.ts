@@ -135,7 +135,8 @@ function asZodReads(schema: unknown): unknown {
   if (type === 'object' && anyOf !== undefined) return { anyOf };
   if (Array.isArray(required)) read['required'] = required.filter((name) => Object.hasOwn(properties as object, name));
   if (items === undefined && prefixItems === undefined) for (const size of ['minItems', 'maxItems']) delete read[size];
-  if (Array.isArray(prefixItems)) for (const item of prefixItems) delete (item as Json)['default']; // zod counts some that are missing as present
+  // zod counts some that are missing as present
+  if (Array.isArray(prefixItems)) for (const item of prefixItems) delete (item as Json)['default'];
   if (read['patternProperties'] !== undefined && typeof read['additionalProperties'] !== 'boolean')
     delete read['additionalProperties'];
   return read;

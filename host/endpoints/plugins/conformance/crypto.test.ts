@@ -453,7 +453,8 @@ Crypto('values of the standards', async ({ inGuest }) => {
   assert.is(hex(kw![2]), '1fa68b0a8112b447aef34bd8fb5a7b829d3e862371d2cfe5');
   assert.is(
     hex(ed![1]),
-    '92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00',
+    '92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da' +
+      '085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00',
   );
 });
 

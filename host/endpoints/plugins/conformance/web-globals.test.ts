@@ -55,8 +55,8 @@ const cases: Readonly<Record<string, string>> = {
     `TextDecoder().decode(buffer), new TextDecoder().decode(new Uint8Array(buffer, 1, 2)), new ` +
     `TextDecoder().decode(new DataView(buffer, 2))]`,
   'TextDecoder knows Latin-1, which is windows-1252':
-    `const all = Uint8Array.from({ length: 256 }, (_, n) => n).filter((n) => n < 0x80 || n > 0x9f); const mark = new Uint8Array([0xef, 0xbb, 0xbf]); ` +
-    `return ['latin1', 'ISO-8859-1', ' Windows-1252 ', 'ascii'].map((label) => [new TextDecoder(label).encoding, new ` +
+    `const all = Uint8Array.from({ length: 256 }, (_, n) => n).filter((n) => n < 0x80 || n > 0x9f); ` +
+    `const mark = new Uint8Array([0xef, 0xbb, 0xbf]); return ['latin1', 'ISO-8859-1', ' Windows-1252 ', 'ascii'].map((label) => [new TextDecoder(label).encoding, new ` +
     `TextDecoder(label).decode(all), new TextDecoder(label).decode(mark)])`,
   'TextDecoder knows UTF-16, in pieces and with halves of pairs':
     `const bytes = new Uint8Array([0xff, 0xfe, 97, 0, 0x3d, 0xd8, 0, 0xde, 0x3d, 0xd8, 98, 0, 7]); const decoder = new ` +
@@ -64,7 +64,7 @@ const cases: Readonly<Record<string, string>> = {
     `true })); const fatal = (() => { try { return new TextDecoder('utf-16', { fatal: true }).decode(bytes) } catch ` +
     `(error) { return error.name } })(); return [decoder.encoding, parts.join('') + decoder.decode(), new ` +
     `TextDecoder('UTF-16').decode(bytes), fatal, new TextDecoder('utf-16le', { ignoreBOM: true }).decode(bytes)]`,
-  'TextDecoder refuses other encodings': `try { return new TextDecoder('nonsense').encoding } catch (error) { return error.name }`,
+  'TextDecoder refuses others': `try { new TextDecoder('nonsense') } catch (error) { return error.name }`,
   'TextDecoder reads much': `return new TextDecoder().decode(new TextEncoder().encode('ü語'.repeat(10000))) === 'ü語'.repeat(10000)`,
   'TextDecoder reads any bytes':
     `const some = [0, 65, 127, 128, 143, 144, 159, 160, 191, 192, 194, 223, 224, 236, 237, 239, 240, 241, 244, 245, ` +

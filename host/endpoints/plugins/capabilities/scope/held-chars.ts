@@ -5,7 +5,8 @@ const leastLimit = 4 * 1024 * 1024;
 const fullInvocations = 4;
 
 /**
- * Returns the maximum characters that the host holds for guests, such as inputs and results of helpers. For one invocation it is the
+ * Returns the maximum characters that the host holds for guests, such as inputs and results of helpers. For one
+ * invocation it is the
  * number of bytes that an answer may have.
  */
 export function heldCharsLimits({ outputBytes }: { readonly outputBytes: number }): {

@@ -32,6 +32,11 @@ interface Decoder {
   end(): string;
 }
 
+const LATIN1 = new RegExp(
+  '^((us-)?ascii|ansi_x3\\.4-1968|(x-)?cp1252|windows-1252|cp819|ibm819|iso-ir-100|csisolatin1|l1|latin1|' +
+    'iso[-_]?8859-?1(:1987)?)$',
+);
+
 /** The encodings, by their names (Encoding standard, 4.2), and how each is decoded. */
 const encodings: readonly (readonly [name: string, labels: RegExp, make: (fatal: boolean) => Decoder])[] = [
   [
@@ -41,7 +46,7 @@ const encodings: readonly (readonly [name: string, labels: RegExp, make: (fatal:
   ],
   [
     'windows-1252',
-    /^((us-)?ascii|ansi_x3\.4-1968|(x-)?cp1252|windows-1252|cp819|ibm819|iso-ir-100|csisolatin1|l1|latin1|iso_?8859-?1(:1987)?|iso-8859-1)$/,
+    LATIN1,
     () => ({
       read: (bytes) => inLatin1(bytes).replace(/[\x80-\x9f]/g, (one) => SPECIAL[one.charCodeAt(0) - 0x80]!),
       end: () => '',
