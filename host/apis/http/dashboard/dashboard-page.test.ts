@@ -69,7 +69,7 @@ const pressIn = (selector: string, text: string): Promise<void> =>
 async function pressOf(within: string, text: string): Promise<void> {
   const buttons = `${within}.flatMap((part) => [...part.querySelectorAll('button')])`;
   const find = `${buttons}.find((one) => one.innerText === ${JSON.stringify(text)} && !one.disabled)`;
-  // In one step, because the page may draw its rows anew after any.
+  // Finds and clicks in one step, because the page can draw its rows again between two steps.
   await page.until(`(() => { const found = ${find}; found?.focus(); found?.click(); return found !== undefined; })()`);
 }
 

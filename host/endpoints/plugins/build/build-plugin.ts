@@ -131,7 +131,7 @@ async function build(
   });
 }
 
-/** Returns the folder of what builds have made, unless it cannot be used or everything has to be made anew. */
+/** Returns the folder of what earlier builds have made. Undefined when it cannot be used, or `force` is set. */
 async function keptFolder(
   { name }: PluginManifest,
   { cacheDir = defaultCacheDir, force }: BuildOptions,

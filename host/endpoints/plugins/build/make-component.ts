@@ -24,7 +24,7 @@ export interface Workshop {
   readonly tools: string;
   /** The versions of all that makes a component of a bundle, the world included. */
   readonly toolchain: string;
-  /** Folder of what earlier builds have made, to which only this user can write. Absent: each build makes all anew. */
+  /** Folder of what earlier builds have made. Only this user can write to it. Default: a build uses nothing of them. */
   readonly kept?: string | undefined;
 }
 
