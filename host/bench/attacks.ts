@@ -1,8 +1,11 @@
-// Measures the cost of attacks for their neighbours and prints one JSON object. In pairs of rounds, it sends requests
-// to another plugin and further requests to the attacked plugin, without and with each attack of the suite. CPU time is
-// the time of the thread of the other plugin, from /proc (Linux). `npm run bench:attacks -- [--node PATH]… [--rounds N]
-// [--ms N] [--only NAME] [--neighbour 'other plugin'|'same plugin'] [--threads N]`
+// Measures the cost of attacks for their neighbours and prints one JSON object. Each round sends a neighbour's requests
+// three times, in changing order: alone, beside separate processes that only compute, as many as there are attackers,
+// and beside the attack. So the difference of the last two is what the attack costs beyond its part of the machine. The
+// neighbour is in another plugin, or in the attacked one. CPU time is that of the other plugin's process, from /proc
+// (Linux). `npm run bench:attacks -- [--node PATH]… [--rounds N] [--ms N] [--only NAME]
+// [--neighbour 'other plugin'|'same plugin'] [--threads N] [--calm SECONDS]`
 import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { delay } from '../base/core/abort.ts';
@@ -12,7 +15,9 @@ import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
 import { loadConfig } from '../base/config/index.ts';
 import { attackRequests, type AttackRequest } from '../endpoints/plugins/fixtures/attack-suite.ts';
 import { defaultLimits } from '../endpoints/plugins/rights/limits.ts';
+import { descendants } from '../test/helpers/server.ts';
 import { cpuOfThreads } from './attacks/threads.ts';
+import { calm } from './plugins/calm.ts';
 import { LoadProcess, startServer, type Subject } from './plugins/processes.ts';
 import { machineLoad, median, reportHead, round } from './report.ts';
 
@@ -25,10 +30,12 @@ const { values: flags } = parseArgs({
     neighbour: { type: 'string' },
     /** Number of threads of the attacked plugin. */
     threads: { type: 'string', default: String(defaultLimits.maxThreads) },
+    calm: { type: 'string', default: '0' },
   },
 });
 const rounds = Number(flags.rounds);
 const ms = Number(flags.ms);
+const calmMs = Number(flags.calm) * 1000;
 const NEIGHBOURS = 4;
 /**
  * Interval of each neighbour's requests. It keeps the number of requests equal in all rounds, because a request costs
@@ -37,16 +44,13 @@ const NEIGHBOURS = 4;
 const EVERY_MS = 20;
 const ATTACKERS = 2;
 const HEAD_START_MS = 300;
-const MOST_CPU = 1.1;
 
 interface Sample {
   readonly failed: number;
   readonly failure: string | undefined;
   readonly requests: number;
-  /** CPU time of the neighbour's thread for each request. */
+  /** CPU time of the neighbour's process for each request. */
   readonly cpuMs: number;
-  /** The share of the time in which the host's main thread was on a CPU, for any work. */
-  readonly hostThread: number;
   readonly p50: number;
   readonly p99: number;
 }
@@ -81,56 +85,53 @@ const request = (
   everyMs: EVERY_MS,
 });
 
-/** Returns the thread that works most for the neighbour's requests, apart from the host's main thread. */
-async function neighbourThread(neighbour: Neighbour, subject: Subject, load: LoadProcess): Promise<number> {
-  const before = await cpuOfThreads(subject.pid);
+/** Returns the CPU milliseconds of a process. */
+async function cpuOf(pid: number): Promise<number> {
+  return [...(await cpuOfThreads(pid)).values()].reduce((sum, one) => sum + one, 0);
+}
+
+/** Returns the pid of the plugin's process that works most for the neighbour's requests. */
+async function neighbourProcess(neighbour: Neighbour, subject: Subject, load: LoadProcess): Promise<number> {
+  const pids = (await descendants(subject.pid)).map(({ pid }) => pid);
+  const before = await Promise.all(pids.map(cpuOf));
   await load.run(request(subject.port, neighbour, 2000));
-  const after = await cpuOfThreads(subject.pid);
-  const worked = [...after]
-    .map(([thread, time]) => [thread, time - (before.get(thread) ?? 0)] as const)
-    .filter(([thread]) => thread !== subject.pid);
-  return worked.toSorted((a, b) => b[1] - a[1])[0]![0];
+  const after = await Promise.all(pids.map(cpuOf));
+  const worked = pids.map((pid, n) => ({ pid, cpuMs: after[n]! - before[n]! }));
+  return worked.toSorted((a, b) => b.cpuMs - a.cpuMs)[0]!.pid;
 }
 
-async function sample(neighbour: Neighbour, subject: Subject, thread: number, load: LoadProcess): Promise<Sample> {
-  const before = await cpuOfThreads(subject.pid);
-  const { requests, failed, failure, seconds, p50, p99 } = await load.run(request(subject.port, neighbour, ms));
-  const after = await cpuOfThreads(subject.pid);
-  const spent = (of: number): number => (after.get(of) ?? Number.NaN) - (before.get(of) ?? Number.NaN);
-  return {
-    requests,
-    failed,
-    failure,
-    cpuMs: spent(thread) / requests,
-    hostThread: spent(subject.pid) / 1000 / seconds,
-    p50,
-    p99,
-  };
+async function sample(neighbour: Neighbour, subject: Subject, pid: number, load: LoadProcess): Promise<Sample> {
+  const before = await cpuOf(pid);
+  const { requests, failed, failure, p50, p99 } = await load.run(request(subject.port, neighbour, ms));
+  return { requests, failed, failure, cpuMs: ((await cpuOf(pid)) - before) / requests, p50, p99 };
 }
 
-/**
- * Not an attack: processes that only compute, as many as there are attackers. They share only the machine with the
- * server, so their cost for the neighbours is the part that comes from the machine.
- */
-const ELSEWHERE: AttackRequest = { what: '(separate processes that compute)', endpoint: '' };
+/** What runs beside the neighbour: nothing, processes that only compute, or the attack. */
+const SITUATIONS = ['alone', 'besideProcesses', 'besideAttack'] as const;
+type Situation = (typeof SITUATIONS)[number];
 
-/** Measures a round during which the attack runs all the time. */
-async function sampleBeside(
+/** Starts what the situation has beside the neighbour. Returns what ends it, and then gives the number of attacks. */
+function begin(
+  situation: Situation,
   attack: AttackRequest,
-  neighbour: Neighbour,
   subject: Subject,
-  thread: number,
-  load: LoadProcess,
   attackers: LoadProcess,
-): Promise<{ sample: Sample; attacks: number }> {
-  if (attack === ELSEWHERE) {
+): () => Promise<number> {
+  if (situation === 'alone') return () => Promise.resolve(0);
+  if (situation === 'besideProcesses') {
     const computing = Array.from({ length: ATTACKERS }, () =>
       spawn(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' }),
     );
-    await delay(HEAD_START_MS);
-    const beside = await sample(neighbour, subject, thread, load);
-    for (const each of computing) each.kill('SIGKILL');
-    return { sample: beside, attacks: 0 };
+    return async () => {
+      await Promise.all(
+        computing.map((each) => {
+          const exited = once(each, 'exit');
+          each.kill('SIGKILL');
+          return exited;
+        }),
+      );
+      return 0;
+    };
   }
   const attacking = attackers.run({
     port: subject.port,
@@ -139,9 +140,7 @@ async function sampleBeside(
     connections: ATTACKERS,
     ms: HEAD_START_MS + ms,
   });
-  await delay(HEAD_START_MS);
-  const beside = await sample(neighbour, subject, thread, load);
-  return { sample: beside, attacks: (await attacking).requests };
+  return async () => (await attacking).requests;
 }
 
 async function measure(node: string): Promise<unknown> {
@@ -154,8 +153,8 @@ async function measure(node: string): Promise<unknown> {
   using attackers = new LoadProcess();
   const results: unknown[] = [];
   for (const neighbour of neighbours.filter(({ name }) => flags.neighbour === undefined || name === flags.neighbour)) {
-    const thread = await neighbourThread(neighbour, subject, load);
-    results.push(...(await measureBeside(neighbour, subject, thread, load, attackers)));
+    const pid = await neighbourProcess(neighbour, subject, load);
+    results.push(...(await measureBeside(neighbour, subject, pid, load, attackers)));
   }
   return { node: execFileSync(node, ['--version'], { encoding: 'utf8' }).trim(), results };
 }
@@ -164,54 +163,53 @@ async function measure(node: string): Promise<unknown> {
 async function measureBeside(
   neighbour: Neighbour,
   subject: Subject,
-  thread: number,
+  pid: number,
   load: LoadProcess,
   attackers: LoadProcess,
 ): Promise<object[]> {
   const results: object[] = [];
-  for (const attack of [ELSEWHERE, ...attackRequests].filter(
-    ({ what }) => flags.only === undefined || what.includes(flags.only),
-  )) {
-    const without: Sample[] = [];
-    const beside: Sample[] = [];
+  for (const attack of attackRequests.filter(({ what }) => flags.only === undefined || what.includes(flags.only))) {
+    const samples: Record<Situation, Sample[]> = { alone: [], besideProcesses: [], besideAttack: [] };
     let attacks = 0;
     for (let number = -1; number < rounds; number++) {
-      const quiet = async (): Promise<Sample> => sample(neighbour, subject, thread, load);
-      const first = number % 2 === 0 ? undefined : await quiet();
-      const attacked = await sampleBeside(attack, neighbour, subject, thread, load, attackers);
-      const one = first ?? (await quiet());
-      if (number < 0) continue; // warm-up
-      without.push(one);
-      beside.push(attacked.sample);
-      attacks += attacked.attacks;
+      for (const step of SITUATIONS.keys()) {
+        const situation = SITUATIONS[(step + number + 1) % SITUATIONS.length]!;
+        await calm(calmMs);
+        const end = begin(situation, attack, subject, attackers);
+        await delay(HEAD_START_MS);
+        const one = await sample(neighbour, subject, pid, load);
+        const ended = await end();
+        if (number < 0) continue; // warm-up
+        samples[situation].push(one);
+        attacks += ended;
+      }
     }
-    const middle = (samples: readonly Sample[], pick: (one: Sample) => number): number =>
-      round(median(samples.map(pick)));
-    const told = (samples: readonly Sample[]): object => ({
-      cpuMsPerRequest: middle(samples, (one) => one.cpuMs),
-      p50Ms: middle(samples, (one) => one.p50),
-      p99Ms: middle(samples, (one) => one.p99),
-      hostThread: middle(samples, (one) => one.hostThread),
+    const { alone, besideProcesses, besideAttack } = samples;
+    const middle = (pick: (attacked: Sample, computed: Sample) => number): number =>
+      round(median(besideAttack.map((one, n) => pick(one, besideProcesses[n]!))));
+    const told = (of: readonly Sample[]): object => ({
+      cpuMsPerRequest: round(median(of.map((one) => one.cpuMs))),
+      p50Ms: round(median(of.map((one) => one.p50))),
+      p99Ms: round(median(of.map((one) => one.p99))),
     });
-    const ratios = beside.map((one, n) => one.cpuMs / without[n]!.cpuMs);
-    const failed = [...without, ...beside].reduce((sum, one) => sum + one.failed, 0);
+    const all = [...alone, ...besideProcesses, ...besideAttack];
+    const failed = all.reduce((sum, one) => sum + one.failed, 0);
     results.push({
       attack: attack.what,
       neighbour: neighbour.name,
       attacks,
-      neighbourRequests: beside.reduce((sum, one) => sum + one.requests, 0),
+      neighbourRequests: all.reduce((sum, one) => sum + one.requests, 0),
       failed,
-      ...(failed > 0 && { failure: [...without, ...beside].find((one) => one.failure)?.failure }),
-      // The attacked plugin's thread also computes for the attacks, so its ratios mean nothing.
+      ...(failed > 0 && { failure: all.find((one) => one.failure)?.failure }),
+      // The attacked plugin's process also computes for the attacks, so its CPU time says nothing of the neighbour.
       ...(neighbour.name === 'other plugin' && {
-        cpuBesideWithout: round(median(ratios)),
-        cpuRatios: ratios.map((ratio) => round(ratio, 2)),
-        isWithin: failed === 0 && median(ratios) <= MOST_CPU,
+        cpuOverProcesses: middle((attacked, computed) => attacked.cpuMs / computed.cpuMs),
       }),
-      p50BesideWithout: round(median(beside.map((one, n) => one.p50 / without[n]!.p50))),
-      p99BesideWithout: round(median(beside.map((one, n) => one.p99 / without[n]!.p99))),
-      without: told(without),
-      beside: told(beside),
+      p99OverProcesses: middle((attacked, computed) => attacked.p99 / computed.p99),
+      p99MoreThanProcessesMs: middle((attacked, computed) => attacked.p99 - computed.p99),
+      alone: told(alone),
+      besideProcesses: told(besideProcesses),
+      besideAttack: told(besideAttack),
     });
   }
   return results;

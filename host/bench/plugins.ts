@@ -53,7 +53,13 @@ interface Scenario {
 const scenarios: readonly Scenario[] = [
   { name: 'koa no-op', server: 'koa', path: '/bench/noop', count: 1 },
   { name: 'host-code no-op', server: 'aana', path: '/host/noop', count: 1, beside: ['koa no-op'] },
-  { name: 'component no-op', server: 'aana', path: '/bench/noop', count: 1, beside: ['koa no-op', 'jco serve no-op'] },
+  {
+    name: 'component no-op',
+    server: 'aana',
+    path: '/bench/noop',
+    count: 1,
+    beside: ['host-code no-op', 'koa no-op', 'jco serve no-op'],
+  },
   { name: 'component, 1 host call', server: 'aana', path: '/bench/calls', count: 1, beside: ['koa no-op'] },
   { name: `component, ${MANY_CALLS} host calls`, server: 'aana', path: '/bench/calls', count: MANY_CALLS },
   { name: `koa ${CHUNKS}-chunk stream`, server: 'koa', path: '/bench/stream', count: CHUNKS },

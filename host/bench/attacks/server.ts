@@ -33,15 +33,11 @@ const limits = {
   hostCalls: 500,
   handles: 20,
 };
-/**
- * The neighbour has one thread, so that its CPU time is the time of that thread. The attacked plugin has as many
- * threads as the benchmark says.
- */
 const quiet = new PluginHost({
   sandbox: testSandbox,
   cacheDir: config.cache_dir,
   log,
-  limits: { ...limits, maxThreads: 1 },
+  limits,
   ports,
 });
 const attacked = new PluginHost({
