@@ -79,17 +79,19 @@ export function requestContextOf({
   traceparent,
   meter,
 }: RequestContext): RequestContext {
-  const facts = {
+  const facts: { -readonly [Fact in keyof RequestContext]: RequestContext[Fact] } = {
     requestId,
     userId,
     client,
     priority,
-    ...(weight !== undefined && { weight }),
-    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
     deadlineAt,
     traceparent,
   };
-  return meter ? { ...facts, meter } : facts;
+  // Most requests lack these. Spreading objects here costs a hundredth of a small request.
+  if (weight !== undefined) facts.weight = weight;
+  if (maxOutputTokens !== undefined) facts.maxOutputTokens = maxOutputTokens;
+  if (meter) facts.meter = meter;
+  return facts;
 }
 
 /** Returns `value` when it is a valid `traceparent`, else undefined. */

@@ -76,9 +76,11 @@ export function inOneSpelling(path: string): string {
 
 /** The endpoints of paths, by segments, so that a look-up takes as long as the path, however many there are. */
 export class PathTree<T> {
+  readonly #literal = new Map<string, T>();
   readonly #root: PathNode<T> = new PathNode();
 
   set(template: string, value: T): void {
+    this.#literal.set(template, value);
     let node = this.#root;
     for (const segment of segmentsOf(template)) node = nameIn(segment) === undefined ? node.at(segment) : node.any;
     node.value = value;
@@ -86,7 +88,7 @@ export class PathTree<T> {
 
   /** Returns the value of a path, or of a template that it matches; a segment without a parameter goes first. */
   find(path: string): T | undefined {
-    return this.#root.find(segmentsOf(path), 0);
+    return this.#literal.get(path) ?? this.#root.find(segmentsOf(path), 0);
   }
 }
 
