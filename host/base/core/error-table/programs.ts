@@ -1,0 +1,108 @@
+import type { Definitions } from './definition.ts';
+
+/** Errors that only programs, commands and the operator see. */
+export const PROGRAM_ERRORS = {
+  AlreadyConnected: { kind: 'conflict', when: 'The application already listens or is already attached.' },
+  AlreadyDeployed: { kind: 'conflict', when: 'The application was already deployed or shut down.' },
+  ApplicationInReplica: {
+    kind: 'internal',
+    when: 'The module of a deployment class starts an application when it is imported.',
+  },
+  ArchiveError: { kind: 'internal', when: 'A fetched package cannot be unpacked.' },
+  BackupRefused: {
+    kind: 'conflict',
+    when: 'A backup cannot be made or restored in the present state. The message says what to do.',
+  },
+  InvalidBackup: {
+    kind: 'invalid-input',
+    when: 'The file or folder of a backup cannot be used, or the backup is damaged.',
+  },
+  ClientFileError: { kind: 'invalid-input', when: 'The generated client cannot be written to this path.' },
+  CommandNotFound: { kind: 'internal', when: 'A required program is missing.', data: ['command'] },
+  ConfigError: { kind: 'invalid-input', when: 'The configuration is wrong. The message names the key.' },
+  ConnectionClosed: { kind: 'unavailable', when: 'This process closed the connection to the running application.' },
+  ConnectionLost: { kind: 'unavailable', when: 'The connection to the running application broke.', data: ['url'] },
+  ControlProtocolError: { kind: 'bad-request', when: 'An attached process sent an invalid message.' },
+  DemoError: { kind: 'internal', when: 'The demonstration cannot continue.' },
+  DeploymentBusy: { kind: 'conflict', when: 'The deployment is starting, changing or stopping.' },
+  DeploymentClassError: {
+    kind: 'invalid-input',
+    when: 'The declaration of a deployment class is wrong.',
+    data: ['class'],
+  },
+  DeploymentExists: { kind: 'conflict', when: 'Another deployment has this name.' },
+  DeploymentImportError: { kind: 'internal', when: 'A replica cannot import the deployment class.' },
+  ChangesRefused: {
+    kind: 'conflict',
+    when: 'A running application cannot apply the configuration.',
+    data: ['refused'],
+  },
+  ChangesRunning: { kind: 'conflict', when: 'Another configuration is being applied.' },
+  PlanChanged: { kind: 'conflict', when: 'The application has changed since the plan was made.' },
+  NoPreviousConfiguration: {
+    kind: 'conflict',
+    when: 'No configuration was applied since the start, so there is none to go back to.',
+  },
+  DeploymentRunning: { kind: 'conflict', when: 'The deployment already runs.' },
+  DeploymentTypeChanged: { kind: 'conflict', when: 'The class of a deployment cannot change.' },
+  DeploymentTypeError: {
+    kind: 'bad-request',
+    when: 'A handle was requested with a class that the deployment does not have.',
+  },
+  DocumentError: { kind: 'invalid-input', when: 'The OpenAPI document cannot be read.' },
+  EngineEnded: { kind: 'internal', when: 'The engine of a replica ended unexpectedly. The replica is replaced.' },
+  FfmpegNotFound: { kind: 'invalid-input', when: 'The configured ffmpeg does not run.' },
+  ImportError: { kind: 'invalid-input', when: 'A module or application cannot be imported.' },
+  InvalidInput: { kind: 'invalid-input', when: 'The arguments of a command or of a function of models are wrong.' },
+  InvalidModelId: { kind: 'invalid-input', when: 'The text is not a valid id of a model.', data: ['id'] },
+  ListenError: { kind: 'unavailable', when: 'The address to listen on is not available.' },
+  InvalidAddress: { kind: 'invalid-input', when: 'The host cannot listen on this address.' },
+  TlsError: {
+    kind: 'invalid-input',
+    when: 'The certificate of the server, its key or the authorities of clients cannot be used.',
+  },
+  MigrationError: { kind: 'conflict', when: 'The database cannot be brought up to date.' },
+  MissingBuildTool: { kind: 'internal', when: 'A tool that the native build needs is missing.' },
+  ModelDamaged: { kind: 'internal', when: 'The file of a model has changed.', data: ['id', 'file'] },
+  ModelExists: { kind: 'conflict', when: 'A model with this id already exists.', data: ['id'] },
+  ModelFormatError: { kind: 'bad-request', when: 'The file is not a readable model.', data: ['file?', 'path?'] },
+  ModelInUse: {
+    kind: 'conflict',
+    when: 'A model cannot be removed while a deployment loads it.',
+    data: ['id', 'deployments'],
+  },
+  ModelNotFound: { kind: 'not-found', when: 'No such model exists.', data: ['id?', 'path?'] },
+  NativeBuildFailed: { kind: 'internal', when: 'The native addon could not be built.' },
+  NewPluginRefused: { kind: 'invalid-input', when: 'A plugin cannot be made in this folder.' },
+  NotReconfigurable: { kind: 'conflict', when: 'The configuration of the deployment cannot change while it runs.' },
+  NotRunning: { kind: 'unavailable', when: 'No application runs to which the process can attach.', data: ['url?'] },
+  OtherVersion: { kind: 'conflict', when: 'The running application has another version.' },
+  NoWebhookSecret: {
+    kind: 'internal',
+    when: 'A webhook has no secret for its signature. The log of its deliveries shows this error.',
+  },
+  PluginLoadError: { kind: 'internal', when: 'A plugin cannot be loaded.', data: ['plugin'] },
+  PluginNotFound: { kind: 'not-found', when: 'No such plugin exists.' },
+  ProcessMemoryTooLarge: { kind: 'internal', when: 'A child process used too much memory.' },
+  ProcessOutputTooLarge: { kind: 'internal', when: 'A child process wrote too much.' },
+  ProcessTimeout: { kind: 'deadline-exceeded', when: 'A child process ran for too long.' },
+  ReplicaProtocolError: { kind: 'internal', when: 'A replica sent an invalid message.' },
+  ReconfigureTimeout: {
+    kind: 'deadline-exceeded',
+    when:
+      'A replica made no progress with a changed configuration for `start_timeout_s`. It is replaced by one ' +
+      'with the old configuration.',
+  },
+  ReplicaStartError: { kind: 'internal', when: 'A replica could not be started.' },
+  RouterError: {
+    kind: 'invalid-input',
+    when: 'A router, or the prefix under which the application is mounted, is refused.',
+  },
+  SeveralRunning: {
+    kind: 'conflict',
+    when: 'Several applications run, and the command names none of them.',
+    data: ['urls'],
+  },
+  YtDlpNotFound: { kind: 'invalid-input', when: 'The configured yt-dlp does not run.' },
+  TypeError: { kind: 'invalid-input', when: 'The module exports no application.' },
+} as const satisfies Definitions;
