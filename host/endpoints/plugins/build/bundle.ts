@@ -103,7 +103,10 @@ export async function bundlePlugin(
               const code = `${imports}export * from ${JSON.stringify(entry)};`;
               return { code, moduleType: 'js', moduleSideEffects: true };
             }
-            if (id === ABSENT_MEMBERS) return { code: absentMembers, moduleType: 'js', moduleSideEffects: false };
+            if (id === ABSENT_MEMBERS) {
+              const code = absentMembers(parseAst(await readFile(members, 'utf8')));
+              return { code, moduleType: 'js', moduleSideEffects: false };
+            }
             const code = globals.load(id) ?? defined?.load(id) ?? absentInterface(id, capabilities);
             if (code !== undefined) return { code, moduleType: 'js' };
             if (isAbsolute(id) && !accepted.has(id) && !(await files.has(id)))

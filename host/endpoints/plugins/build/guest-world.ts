@@ -1,3 +1,4 @@
+import type { parseAst } from 'rolldown/parseAst';
 import { type Capability, capabilityNames, deniedExports } from '../capabilities/catalogue.ts';
 
 /**
@@ -49,5 +50,15 @@ const memberFiles: Readonly<Record<string, readonly Capability[]>> = {
 export const isAbsentMember = (specifier: string, capabilities: readonly Capability[]): boolean =>
   memberFiles[specifier]?.some((name) => capabilities.includes(name)) === false;
 
-/** Stands for such files. A component then contains only code for what its plugin requests. */
-export const absentMembers = 'export let createRemote, createRepositories, createRepositoriesWrite, Storage;';
+/**
+ * Returns the source of the module that stands for such files: all names that `program`, the SDK's `capabilities.js`,
+ * imports from one. A component then contains only code for what its plugin requests.
+ */
+export function absentMembers({ body }: ReturnType<typeof parseAst>): string {
+  const names = body.flatMap((node) =>
+    node.type === 'ImportDeclaration' && Object.hasOwn(memberFiles, node.source.value)
+      ? node.specifiers.flatMap((each) => ('imported' in each && 'name' in each.imported ? each.imported.name : []))
+      : [],
+  );
+  return `export let ${names.join(', ')};`;
+}
