@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "check.h"
+#include "../check.h"
 #include "core/llama/answer/answer_parser.h"
 #include "core/llama/prompt/chat_template.h"
 

@@ -1,7 +1,7 @@
 #include <string>
 #include <vector>
 
-#include "check.h"
+#include "../check.h"
 #include "core/llama/prompt/shortened_dialog.h"
 #include "tests.h"
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/compute/kernel_sets.h"
 #include "core/compute/q8_rows.h"
 

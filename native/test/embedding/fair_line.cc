@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "../sampling/check.h"
+#include "../check.h"
 
 namespace {
 

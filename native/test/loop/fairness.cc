@@ -3,7 +3,7 @@
 #include <string>
 
 #include "../events/fake_llama.h"
-#include "../sampling/check.h"
+#include "../check.h"
 #include "harness.h"
 #include "tests.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../events/fake_llama.h"
-#include "../sampling/check.h"
+#include "../check.h"
 #include "harness.h"
 #include "tests.h"
 

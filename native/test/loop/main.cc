@@ -1,5 +1,5 @@
 // Tests of the decode loop of the language model engine over a fake of llama.cpp.
-#include "../sampling/check.h"
+#include "../check.h"
 #include "tests.h"
 
 int main() {

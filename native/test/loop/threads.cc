@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "../events/fake_llama.h"
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/llama/grammar/grammar.h"
 #include "core/llama/grammar/matcher.h"
 #include "harness.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/compute/attention/attention_blocks.h"
 #include "tests.h"
 

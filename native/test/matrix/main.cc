@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/compute/device/processor_device.h"
 #include "core/compute/kernel_sets.h"
 #include "core/compute/matrix/matrix_source.h"

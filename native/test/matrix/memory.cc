@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/compute/graph_ops.h"
 #include "core/compute/kernels.h"
 #include "tests.h"

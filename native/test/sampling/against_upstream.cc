@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "check.h"
+#include "../check.h"
 #include "core/llama/sampling/candidates.h"
 #include "core/llama/sampling/stages/dry.h"
 #include "core/llama/sampling/stages/penalties.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "check.h"
+#include "../check.h"
 #include "core/llama/grammar/char_set.h"
 #include "core/llama/grammar/grammar.h"
 #include "core/llama/grammar/grammar_cache.h"

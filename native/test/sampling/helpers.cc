@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "check.h"
+#include "../check.h"
 #include "core/llama/sampling/sampler.h"
 #include "core/llama/sampling/sampling_error.h"
 

@@ -1,5 +1,5 @@
 // Unit tests of sampling, stop strings, grammars and guesses; they need no model.
-#include "check.h"
+#include "../check.h"
 #include "tests.h"
 
 int main() {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "check.h"
+#include "../check.h"
 #include "core/llama/sampling/candidates.h"
 #include "core/llama/sampling/stages/penalties.h"
 #include "core/llama/sampling/sampler.h"

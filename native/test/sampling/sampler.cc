@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "check.h"
+#include "../check.h"
 #include "core/llama/sampling/logprobs.h"
 #include "core/llama/sampling/random.h"
 #include "core/llama/sampling/sampler.h"

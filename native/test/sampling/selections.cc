@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "check.h"
+#include "../check.h"
 #include "core/llama/sampling/candidates.h"
 #include "core/llama/sampling/stages/truncation.h"
 #include "helpers.h"

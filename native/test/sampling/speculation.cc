@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "check.h"
+#include "../check.h"
 #include "helpers.h"
 #include "tests.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "check.h"
+#include "../check.h"
 #include "tests.h"
 
 namespace aana::test {

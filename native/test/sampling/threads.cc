@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "check.h"
+#include "../check.h"
 #include "core/llama/threads/thread_choice.h"
 #include "core/llama/threads/thread_team.h"
 #include "tests.h"

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string>
 
-#include "check.h"
+#include "../check.h"
 
 namespace aana::test {
 namespace {

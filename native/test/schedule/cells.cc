@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/llama/schedule/cell_ledger.h"
 #include "core/llama/loop/ubatches.h"
 #include "tests.h"

@@ -1,5 +1,5 @@
 // Unit tests of the scheduling of the language model engine; they need no model.
-#include "../sampling/check.h"
+#include "../check.h"
 #include "tests.h"
 
 int main() {

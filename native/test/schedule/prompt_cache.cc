@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "helpers.h"
 #include "tests.h"
 

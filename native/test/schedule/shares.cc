@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/llama/schedule/fair_share.h"
 #include "core/llama/loop/scheduler.h"
 #include "core/llama/schedule/waiting_line.h"

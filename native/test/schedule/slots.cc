@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/llama/schedule/slots.h"
 #include "core/llama/loop/ubatches.h"
 #include "helpers.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/llama/loop/gaps.h"
 #include "core/llama/loop/scheduler.h"
 #include "core/llama/loop/step_cost.h"

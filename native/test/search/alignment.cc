@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/whisper/words/words.h"
 #include "tests.h"
 

@@ -1,5 +1,5 @@
 // Which text counts as invented beside silence.
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/whisper/search/hallucinations.h"
 #include "tests.h"
 

@@ -1,5 +1,5 @@
 // Which part of an audio decides its language.
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/whisper/search/language_vote.h"
 #include "tests.h"
 

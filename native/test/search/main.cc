@@ -1,5 +1,5 @@
 // Unit tests of how Whisper's texts are searched, cut and timed; they need no model.
-#include "../sampling/check.h"
+#include "../check.h"
 #include "tests.h"
 
 namespace aana::test {

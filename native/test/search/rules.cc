@@ -1,7 +1,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/whisper/search/logit_rules.h"
 #include "core/whisper/search/suppressed_tokens.h"
 #include "tests.h"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <map>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "tests.h"
 
 namespace aana::test {

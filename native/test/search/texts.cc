@@ -1,7 +1,7 @@
 // Prompts, segments, and the measure of repetition.
 #include <algorithm>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/whisper/search/compression.h"
 #include "core/whisper/search/prompt.h"
 #include "core/whisper/search/token_segments.h"

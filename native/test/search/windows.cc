@@ -2,7 +2,7 @@
 #include <cmath>
 #include <functional>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/whisper/decoder/cells.h"
 #include "core/whisper/decoder/window_decoder.h"
 #include "tests.h"

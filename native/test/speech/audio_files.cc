@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/whisper/audio/channel_mix.h"
 #include "core/whisper/audio/growing_mix.h"
 #include "tests.h"

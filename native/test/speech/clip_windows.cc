@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "tests.h"
 
 namespace aana::test {

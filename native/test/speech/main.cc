@@ -1,6 +1,6 @@
 // Unit tests of how long audio is read, transformed and cut into windows, and how a prompt is split; they need no
 // model.
-#include "../sampling/check.h"
+#include "../check.h"
 #include "tests.h"
 
 int main() {

@@ -5,7 +5,7 @@
 #include <regex>
 #include <string>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "tests.h"
 
 namespace aana::test {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <string>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/whisper/audio/short_dft.h"
 #include "tests.h"
 

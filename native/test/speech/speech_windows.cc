@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "../sampling/check.h"
+#include "../check.h"
 #include "core/whisper/speech/quiet_place.h"
 #include "core/whisper/speech/speech_cutter.h"
 #include "core/whisper/speech/speech_regions.h"

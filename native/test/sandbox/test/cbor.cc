@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "check.h"
+#include "../../check.h"
 #include "sandbox/values/utf8.h"
 #include "tests.h"
 

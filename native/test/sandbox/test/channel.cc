@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "../../check.h"
 #include "tests.h"
 
 namespace aana::test {

@@ -1,6 +1,6 @@
 #include "sandbox/process/frames.h"
 
-#include "check.h"
+#include "../../check.h"
 #include "tests.h"
 
 namespace aana::test {

@@ -1,5 +1,5 @@
 // The unit tests of the sandbox's values, frames and channels.
-#include "check.h"
+#include "../../check.h"
 #include "tests.h"
 
 int main() {

@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "check.h"
+#include "../../check.h"
 #include "tests.h"
 
 namespace aana::test {
