@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { type AanaError, fail } from '../../base/core/errors.ts';
-import { partNames } from '../../base/core/split-file-names.ts';
+import { partNames } from '../../base/core/model-files/split-file-names.ts';
 import { catalogue, findEntry, variantsOf } from './catalogue.ts';
 import {
   hubFolder,

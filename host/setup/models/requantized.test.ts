@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../base/core/log/logger.ts';
 import { packageRoot } from '../../base/core/package-root.ts';
-import { WEIGHT_TYPES } from '../../base/core/weight-types.ts';
+import { WEIGHT_TYPES } from '../../base/core/model-files/weight-types.ts';
 import { nativeAddonPath } from '../../../native/lib/index.ts';
 import { writeTinyLlama } from '../../../native/lib/fixtures/tiny-llama.ts';
 import { ggufPair } from '../../../native/lib/gguf.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { parseSplitName } from '../../base/core/split-file-names.ts';
-import { WEIGHT_TYPES, type WeightType } from '../../base/core/weight-types.ts';
+import { parseSplitName } from '../../base/core/model-files/split-file-names.ts';
+import { WEIGHT_TYPES, type WeightType } from '../../base/core/model-files/weight-types.ts';
 import { hashFile, withFileLock } from '../packages/index.ts';
 import { checkModel, readWeightType } from './convert/check-model-file.ts';
 import { requantize } from './convert/requantize.ts';

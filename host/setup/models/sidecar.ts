@@ -4,7 +4,7 @@ import path from 'node:path';
 import * as z from 'zod/mini';
 import { type AanaError, fail } from '../../base/core/errors.ts';
 import { randomSuffix } from '../../base/core/ids.ts';
-import { partNames } from '../../base/core/split-file-names.ts';
+import { partNames } from '../../base/core/model-files/split-file-names.ts';
 
 /** The record of a verified file of the store, kept beside it as `<file>.json`. */
 const Sidecar = z.object({

@@ -1,5 +1,5 @@
 import { open, stat } from 'node:fs/promises';
-import { partNames } from '../../../base/core/split-file-names.ts';
+import { partNames } from '../../../base/core/model-files/split-file-names.ts';
 import { readGgufHeader } from './gguf-header.ts';
 
 /** Least memory of a replica, estimated before it starts. */

@@ -1,4 +1,4 @@
-import { chosenWeightType, type WeightWish } from '../../../base/core/weight-types.ts';
+import { chosenWeightType, type WeightWish } from '../../../base/core/model-files/weight-types.ts';
 import { hasEngineKernels } from '../../devices/index.ts';
 import type { PrepareContext, PullOptions } from '../class/deployment-definition.ts';
 import { readGgufHeader } from './gguf-header.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { WEIGHT_TYPES, type WeightType } from '../../../base/core/weight-types.ts';
+import { WEIGHT_TYPES, type WeightType } from '../../../base/core/model-files/weight-types.ts';
 import { insteadOf } from './instead-of.ts';
 
 const WEIGHT_TYPE_NAMES = Object.keys(WEIGHT_TYPES) as [WeightType, ...WeightType[]];

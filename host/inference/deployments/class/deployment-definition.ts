@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { Logger } from '../../../base/core/log/logger.ts';
-import type { WeightType } from '../../../base/core/weight-types.ts';
+import type { WeightType } from '../../../base/core/model-files/weight-types.ts';
 import type { MemoryNeed } from '../builtin/memory-need.ts';
 import type { MethodTable } from './method.ts';
 

@@ -1,9 +1,10 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { parseSplitName, partNames } from '../../../base/core/split-file-names.ts';
+import { GGUF_MAGIC } from '../../../base/core/model-files/gguf.ts';
+import { parseSplitName, partNames } from '../../../base/core/model-files/split-file-names.ts';
 import type { ModelKind } from '../catalogue-types.ts';
 import { formatError } from './formats/format-error.ts';
-import { checkGguf, GGUF_MAGIC, type GgufPart } from './formats/gguf-file.ts';
+import { checkGguf, type GgufPart } from './formats/gguf-file.ts';
 import { GGML_MAGIC, readGgmlHeader, readGgmlTensors } from './formats/ggml-file.ts';
 import { checkOnnx } from './formats/onnx-file.ts';
 import { PartedFile } from './formats/parted-file.ts';

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { fail } from '../../../base/core/errors.ts';
-import type { WeightType } from '../../../base/core/weight-types.ts';
+import type { WeightType } from '../../../base/core/model-files/weight-types.ts';
 import { runContained } from '../../../base/processes/index.ts';
 import type { ReportProgress } from '../../packages/index.ts';
 

@@ -1,4 +1,4 @@
-import { parseSplitName, partNames } from '../../../base/core/split-file-names.ts';
+import { parseSplitName, partNames } from '../../../base/core/model-files/split-file-names.ts';
 
 /** Weight types in order of preference. Types that are small enough for most machines come first. */
 const PREFERRED = ['q4_k_m', 'q8_0', 'q5_k_m', 'q4_k_s', 'q4_0', 'q4_1', 'q6_k', 'q5_0', 'f16', 'bf16'];
