@@ -57,11 +57,14 @@ The configuration comes from five sources. Each one takes precedence over those 
 
 1. the defaults below;
 2. \`aana.config.json\` in the working directory, or the file given with \`--config\`;
-3. \`.env\` in the working directory, or the file given with \`--env-file\`: variables that the environment has not ([below](#variables-in-a-file)); \`--no-env-file\` reads none;
-4. environment variables (an empty variable counts as unset; lists of paths are separated as in \`PATH\`; other lists are JSON or separated by commas; booleans are \`true\` or \`false\`);
+3. \`.env\` in the working directory, or the file given with \`--env-file\`: variables that the environment has not \
+([below](#variables-in-a-file)); \`--no-env-file\` reads none;
+4. environment variables (an empty variable counts as unset; lists of paths are separated as in \`PATH\`; other lists \
+are JSON or separated by commas; booleans are \`true\` or \`false\`);
 5. flags of \`aana-host serve\` (a flag for a list may be repeated).
 
-A key that is not in this table is an error. Relative paths in the file start from its folder; relative paths of variables and
+A key that is not in this table is an error. Relative paths in the file start from its folder; relative paths of \
+variables and
 flags start from the working directory.
 
 | key | type | default | variable | flag | meaning |
@@ -85,8 +88,12 @@ HF_TOKEN="hf_…"
 DB_CONFIG='{"pool_size": 10}'
 \`\`\`
 
-A variable of the environment takes precedence, unless it is empty. The variables set keys of this page only: they are not added to the environment of the process or its children. A value in quotes may have several lines. A line that is none of this is an error with its number.
-A program's \`loadConfig()\` and \`new AanaApp()\` read the file, too, but not if they are given \`env\`. \`aana-host config\` shows which values come from it. Keep a file with secrets out of version control, and let only its owner read it.
+A variable of the environment takes precedence, unless it is empty. The variables set keys of this page only: they are \
+not added to the environment of the process or its children. A value in quotes may have several lines. A line that is \
+none of this is an error with its number.
+A program's \`loadConfig()\` and \`new AanaApp()\` read the file, too, but not if they are given \`env\`. \`aana-host \
+config\` shows which values come from it. Keep a file with secrets out of version control, and let only its owner read \
+it.
 
 ## Folders of the original SDK
 
@@ -94,30 +101,43 @@ These variables have a meaning here, too. Those of the table above take preceden
 
 | variable | stands for |
 | --- | --- |
-| \`TMP_DATA_DIR\` | \`data_dir\`; its folder \`tmp\` is \`media.temp_dir\`, and its folder \`models\` is \`cache_dir\` |
-| \`VIDEO_DIR\`, else \`AUDIO_DIR\`, else \`IMAGE_DIR\` | \`media.temp_dir\`, because all media of a request have one folder, which is deleted when the request ends |
+| \`TMP_DATA_DIR\` | \`data_dir\`; its folder \`tmp\` is \`media.temp_dir\`, and its folder \`models\` is \
+\`cache_dir\` |
+| \`VIDEO_DIR\`, else \`AUDIO_DIR\`, else \`IMAGE_DIR\` | \`media.temp_dir\`, because all media of a request have one \
+folder, which is deleted when the request ends |
 | \`MODEL_DIR\` | \`cache_dir\` |
 
 ## The database
 
-The default is SQLite in \`data_dir\`. PostgreSQL is set with the keys of \`db_config\`, or as in the original SDK with one variable, whose JSON may have
+The default is SQLite in \`data_dir\`. PostgreSQL is set with the keys of \`db_config\`, or as in the original SDK \
+with one variable, whose JSON may have
 any of these keys:
 
 \`\`\`sh
-DB_CONFIG='{"datastore_type": "postgresql", "datastore_config": {"host": "db.example.org", "user": "aana", "password": "…", "database": "aana"}}' npx aana-host serve plugins/
+DB_CONFIG='{"datastore_type": "postgresql", "datastore_config": {"host": "db.example.org", "user": "aana", "password": \
+"…", "database": "aana"}}' npx aana-host serve plugins/
 \`\`\`
 
-Variables of single keys take precedence over it. The host creates and updates the tables when it starts (or at the first use if \`task_queue.enabled\` is false); \`aana-host migrate\` does so before the start.
-For a database with replicas, \`host\` names all servers (\`db1,db2:5433\`). The host connects to the server that accepts writes, and to its successor when a replica is promoted, without a restart. Accepted tasks survive the loss of the primary only if it
-commits to a replica synchronously (\`synchronous_standby_names\`). Encrypt and check connections over a network: \`ssl_mode: "verify-full"\`.
+Variables of single keys take precedence over it. The host creates and updates the tables when it starts (or at the \
+first use if \`task_queue.enabled\` is false); \`aana-host migrate\` does so before the start.
+For a database with replicas, \`host\` names all servers (\`db1,db2:5433\`). The host connects to the server that \
+accepts writes, and to its successor when a replica is promoted, without a restart. Accepted tasks survive the loss of \
+the primary only if it
+commits to a replica synchronously (\`synchronous_standby_names\`). Encrypt and check connections over a network: \
+\`ssl_mode: "verify-full"\`.
 
-A pooler between the host and PostgreSQL must give each connection its own session (PgBouncer: \`pool_mode = session\`), because the host uses prepared statements and notifications.
+A pooler between the host and PostgreSQL must give each connection its own session (PgBouncer: \`pool_mode = \
+session\`), because the host uses prepared statements and notifications.
 
 ## What plugins get
 
-A plugin gets the rights that its \`plugin.json\` asks for and \`plugin_grants\` allows. Rights that are not granted are absent. Without
-grants every plugin gets all rights that it asks for, except \`hosts\` and \`repositories-write\`. The other rights are harmless: a plugin opens only media that a request names, under the rules of \`media\`, and a deployment does the same for every caller. But an outgoing request
-can leak the data of a plugin, and other plugins rely on the videos, captions and transcripts that the application keeps. \`aana-host check <folder>\`
+A plugin gets the rights that its \`plugin.json\` asks for and \`plugin_grants\` allows. Rights that are not granted \
+are absent. Without
+grants every plugin gets all rights that it asks for, except \`hosts\` and \`repositories-write\`. The other rights \
+are harmless: a plugin opens only media that a request names, under the rules of \`media\`, and a deployment does the \
+same for every caller. But an outgoing request
+can leak the data of a plugin, and other plugins rely on the videos, captions and transcripts that the application \
+keeps. \`aana-host check <folder>\`
 shows the rights that a plugin would get.
 
 \`\`\`json
@@ -125,13 +145,16 @@ shows the rights that a plugin would get.
   "plugin_grants": {
     "*": { "capabilities": ["deployments"], "deployments": ["llm_deployment"] },
     "news": { "capabilities": ["http", "storage"], "hosts": ["api.example.org", "*.example.net:8443"] },
-    "video-transcribe": { "capabilities": ["*"], "deployments": ["asr_deployment"], "limits": { "memory_bytes": 268435456, "concurrency": 16 } }
+    "video-transcribe": { "capabilities": ["*"], "deployments": ["asr_deployment"], "limits": { "memory_bytes": \
+268435456, "concurrency": 16 } }
   }
 }
 \`\`\`
 
-\`capabilities\` and \`deployments\` come from the plugin's entry, else from \`*\`, else everything but \`repositories-write\` is granted. \`hosts\` comes from the same entries, but without
-an entry no host is granted. A host is a name (\`api.example.org\`), all subdomains of a name (\`*.example.net\`), both with the port if it is not the default port, or \`*\` for every public host. Each limit comes from the plugin's
+\`capabilities\` and \`deployments\` come from the plugin's entry, else from \`*\`, else everything but \
+\`repositories-write\` is granted. \`hosts\` comes from the same entries, but without
+an entry no host is granted. A host is a name (\`api.example.org\`), all subdomains of a name (\`*.example.net\`), \
+both with the port if it is not the default port, or \`*\` for every public host. Each limit comes from the plugin's
 entry, else from \`*\`, else from \`plugin_limits\`. A manifest can lower it.
 
 ## Settings of plugins
@@ -168,7 +191,8 @@ are secret.
 
 ## Deployments
 
-\`deployments\` names the model services that endpoints can use. If the file has the key, it replaces the default, which is:
+\`deployments\` names the model services that endpoints can use. If the file has the key, it replaces the default, \
+which is:
 
 \`\`\`json
 ${JSON.stringify({ deployments: DEFAULT_DEPLOYMENTS }, null, 2)}

@@ -14,13 +14,16 @@ export function renderErrorDocs(): string {
 
 <!-- Made by \`npm run docs\` from host/base/core/error-table.ts; do not edit. -->
 
-Every error of this package, by the name in \`error\` of an [answer](http-api.md#errors). The errors that programs catch have the same text in \`name\`. Plugins, deployments and routers
+Every error of this package, by the name in \`error\` of an [answer](http-api.md#errors). The errors that programs \
+catch have the same text in \`name\`. Plugins, deployments and routers
 can use other names. An error of foreign code has the name of its class and status 500.
 
 ## Errors of requests
 
-\`retry\`: another attempt may succeed, and a task has one. \`original\` is the status with \`compat_status: original\` (\`AANA_COMPAT_STATUS=original\`), for clients that were written for the original
-system. Names that are not in this list have 400. The statuses that a router of the application sets stay. Answers for unknown paths and methods then have \`detail\` as a fifth key.
+\`retry\`: another attempt may succeed, and a task has one. \`original\` is the status with \`compat_status: \
+original\` (\`AANA_COMPAT_STATUS=original\`), for clients that were written for the original
+system. Names that are not in this list have 400. The statuses that a router of the application sets stay. Answers for \
+unknown paths and methods then have \`detail\` as a fifth key.
 
 | \`error\` | status | retry | original | when | keys of \`data\`, not all of which each error has |
 | --- | --- | --- | --- | --- | --- |

@@ -9,12 +9,14 @@ export function renderOpenAiDocs(): string {
 
 <!-- Made by \`npm run docs\` from host/apis/openai/; do not edit. -->
 
-Every server answers OpenAI's API below \`/v1\`, over its deployments. Clients need another base URL and the name of a deployment. In TypeScript (\`npm install openai\`):
+Every server answers OpenAI's API below \`/v1\`, over its deployments. Clients need another base URL and the name of a \
+deployment. In TypeScript (\`npm install openai\`):
 
 \`\`\`ts
 import OpenAI from 'openai';
 const client = new OpenAI({ baseURL: 'http://127.0.0.1:8000/v1', apiKey: 'none' });
-const answer = await client.chat.completions.create({ model: 'llm_deployment', messages: [{ role: 'user', content: 'Hello!' }] });
+const answer = await client.chat.completions.create({ model: 'llm_deployment', messages: [{ role: 'user', content: \
+'Hello!' }] });
 \`\`\`
 
 In Python (\`pip install openai\`):
@@ -25,7 +27,9 @@ client = OpenAI(base_url="http://127.0.0.1:8000/v1", api_key="none")
 answer = client.chat.completions.create(model="llm_deployment", messages=[{"role": "user", "content": "Hello!"}])
 \`\`\`
 
-With [API keys](security.md), the client's \`apiKey\` is one of ours. Its scopes count: \`/v1/*\`, \`/v1/chat/completions\` or \`endpoints\`; \`model:llm_deployment\` allows one model, and the key sees no others. Its user takes turns with other users in the queues of the deployments.
+With [API keys](security.md), the client's \`apiKey\` is one of ours. Its scopes count: \`/v1/*\`, \
+\`/v1/chat/completions\` or \`endpoints\`; \`model:llm_deployment\` allows one model, and the key sees no others. Its \
+user takes turns with other users in the queues of the deployments.
 
 ## Names of models
 
@@ -33,39 +37,52 @@ With [API keys](security.md), the client's \`apiKey\` is one of ours. Its scopes
 
 1. a deployment: \`llm_deployment\`;
 2. an alias of the configuration: \`{"openai": {"aliases": {"gpt-4o-mini": "llm_deployment"}}}\`;
-3. the id of the model that a deployment has: \`qwen2.5-coder-0.5b-instruct\`, or the name of its file if the configuration has a path;
+3. the id of the model that a deployment has: \`qwen2.5-coder-0.5b-instruct\`, or the name of its file if the \
+configuration has a path;
 4. one of these with a LoRA adapter: \`llm_deployment:sql\`.
 
-Another name is answered with 404 and \`model_not_found\`. The message lists the names, or says which deployment is missing.
+Another name is answered with 404 and \`model_not_found\`. The message lists the names, or says which deployment is \
+missing.
 
 ## Errors
 
-Errors have OpenAI's form, \`{"error": {"message", "type", "param", "code"}}\`, so clients throw their typed exceptions. \`param\` names the wrong parameter, such as \`messages[0].content\`.
+Errors have OpenAI's form, \`{"error": {"message", "type", "param", "code"}}\`, so clients throw their typed \
+exceptions. \`param\` names the wrong parameter, such as \`messages[0].content\`.
 
 | status | \`code\` | when |
 | --- | --- | --- |
-| 400 | null, \`missing_required_parameter\`, \`unsupported_parameter\` | a parameter is wrong or missing, or cannot be honoured |
+| 400 | null, \`missing_required_parameter\`, \`unsupported_parameter\` | a parameter is wrong or missing, or cannot \
+be honoured |
 | 400 | \`invalid_value\` | the file is no audio or video, is damaged, or has no audio track |
 | 400 | \`context_length_exceeded\` | the dialog is longer than the context of the model |
 | 400 | \`previous_response_not_found\` | the user has no such response, or one that it continues was removed |
 | 401 | \`invalid_api_key\` | the key is missing, unknown or expired |
 | 403 | \`insufficient_permissions\` | the scopes of the key do not allow the path |
-| 404 | \`model_not_found\`, \`response_not_found\`, \`file_not_found\`, \`upload_not_found\`, \`batch_not_found\`, \`unknown_url\` | no model has the name; the user has no such response, file, upload or batch; no route has the path |
-| 409 | \`file_in_use\`, \`batch_ended\`, \`upload_ended\` | the file is the input of a batch that runs; the batch cannot be cancelled any more; the upload is completed, cancelled or expired |
-| 413 | \`request_too_large\` | the body is larger than \`limits.max_json_bytes\`, or a file than \`limits.max_file_bytes\` |
+| 404 | \`model_not_found\`, \`response_not_found\`, \`file_not_found\`, \`upload_not_found\`, \`batch_not_found\`, \
+\`unknown_url\` | no model has the name; the user has no such response, file, upload or batch; no route has the path |
+| 409 | \`file_in_use\`, \`batch_ended\`, \`upload_ended\` | the file is the input of a batch that runs; the batch \
+cannot be cancelled any more; the upload is completed, cancelled or expired |
+| 413 | \`request_too_large\` | the body is larger than \`limits.max_json_bytes\`, or a file than \
+\`limits.max_file_bytes\` |
 | 429 | \`rate_limit_exceeded\` | over a rate limit; \`retry-after\` has the time to wait |
-| 429 | \`insufficient_quota\` | the subscription of the key is not active, and \`openai.active_subscription_required\` is set; reading and removing what is stored is still allowed |
+| 429 | \`insufficient_quota\` | the subscription of the key is not active, and \
+\`openai.active_subscription_required\` is set; reading and removing what is stored is still allowed |
 | 503, 504 | the name of the error, such as \`deployment_full\` | try again later |
 
-A session of \`/v1/realtime\` has these codes in its event \`error\`, too: \`unsupported_message\` for a binary message, \`invalid_audio\` for half a sample, and \`input_audio_buffer_commit_empty\` for a commit without audio.
+A session of \`/v1/realtime\` has these codes in its event \`error\`, too: \`unsupported_message\` for a binary \
+message, \`invalid_audio\` for half a sample, and \`input_audio_buffer_commit_empty\` for a commit without audio.
 
-Where a [rate limit](security.md#rate-limits) counts, answers have \`x-ratelimit-limit-requests\`, \`x-ratelimit-remaining-requests\` and \`x-ratelimit-reset-requests\` (\`60s\`) for the limit of which the least is left. Tokens are not limited.
+Where a [rate limit](security.md#rate-limits) counts, answers have \`x-ratelimit-limit-requests\`, \
+\`x-ratelimit-remaining-requests\` and \`x-ratelimit-reset-requests\` (\`60s\`) for the limit of which the least is \
+left. Tokens are not limited.
 
-An error in a stream is the last event, and no \`[DONE]\` follows; a response ends with the event \`response.failed\`. Every answer has \`x-request-id\`, which is in the log, too.
+An error in a stream is the last event, and no \`[DONE]\` follows; a response ends with the event \`response.failed\`. \
+Every answer has \`x-request-id\`, which is in the log, too.
 
 ## Custom tools
 
-The input of a custom tool is one text, not JSON: a command, a program or a patch. \`/v1/chat/completions\` and \`/v1/responses\` take custom tools beside functions, in \`tools\`, \`tool_choice\` and \`allowed_tools\`.
+The input of a custom tool is one text, not JSON: a command, a program or a patch. \`/v1/chat/completions\` and \
+\`/v1/responses\` take custom tools beside functions, in \`tools\`, \`tool_choice\` and \`allowed_tools\`.
 
 \`\`\`ts
 const clock = {
@@ -73,7 +90,8 @@ const clock = {
   custom: {
     name: 'set_alarm',
     description: 'Sets an alarm at a time such as 07:30',
-    format: { type: 'grammar' as const, grammar: { syntax: 'regex' as const, definition: '([01][0-9]|2[0-3]):[0-5][0-9]' } },
+    format: { type: 'grammar' as const, grammar: { syntax: 'regex' as const, definition: \
+'([01][0-9]|2[0-3]):[0-5][0-9]' } },
   },
 };
 const called = await client.chat.completions.create({
@@ -86,44 +104,69 @@ const [alarm] = called.choices[0]!.message.tool_calls!;
 if (alarm?.type === 'custom') console.log(alarm.custom.input);
 \`\`\`
 
-- Every call obeys the grammar of its tool. A grammar that cannot be obeyed is refused (400), and \`param\` names its definition.
-- A \`regex\` matches the whole text. It has the syntax of JavaScript, without looks around, back references, word boundaries and flags.
-- A \`lark\` grammar has \`start\`, rules and terminals with texts, patterns, ranges, groups and repetitions, and \`%import common.…\`. No rule may contain itself, and \`%ignore\` is refused: write spaces where they are allowed.
-- A streamed call comes as \`{"index", "id", "type": "custom", "custom": {"name", "input"}}\`, then as \`{"index", "custom": {"input"}}\`. The helper \`chat.completions.stream()\` of the official client knows only functions; \`create({ stream: true })\` has the pieces. \`/v1/responses\` has the events \`response.custom_tool_call_input.delta\` and \`done\`.
+- Every call obeys the grammar of its tool. A grammar that cannot be obeyed is refused (400), and \`param\` names its \
+definition.
+- A \`regex\` matches the whole text. It has the syntax of JavaScript, without looks around, back references, word \
+boundaries and flags.
+- A \`lark\` grammar has \`start\`, rules and terminals with texts, patterns, ranges, groups and repetitions, and \
+\`%import common.…\`. No rule may contain itself, and \`%ignore\` is refused: write spaces where they are allowed.
+- A streamed call comes as \`{"index", "id", "type": "custom", "custom": {"name", "input"}}\`, then as \`{"index", \
+"custom": {"input"}}\`. The helper \`chat.completions.stream()\` of the official client knows only functions; \
+\`create({ stream: true })\` has the pieces. \`/v1/responses\` has the events \
+\`response.custom_tool_call_input.delta\` and \`done\`.
 - The model sees a function with the one argument \`input\`.
 
 ## Responses
 
-\`POST /v1/responses\` gives the answer of a chat completion as a list of items: \`reasoning\`, \`message\`, \`function_call\` and \`custom_tool_call\`. A response is stored with the items that it was given, for the user of the API key, unless the request has \`"store": false\`. \`GET\` and \`DELETE /v1/responses/{id}\` and \`GET /v1/responses/{id}/input_items\` read and remove it; a key with scopes needs \`/v1/responses/*\` for them.
+\`POST /v1/responses\` gives the answer of a chat completion as a list of items: \`reasoning\`, \`message\`, \
+\`function_call\` and \`custom_tool_call\`. A response is stored with the items that it was given, for the user of the \
+API key, unless the request has \`"store": false\`. \`GET\` and \`DELETE /v1/responses/{id}\` and \`GET \
+/v1/responses/{id}/input_items\` read and remove it; a key with scopes needs \`/v1/responses/*\` for them.
 
 \`\`\`ts
 const first = await client.responses.create({ model: 'llm_deployment', input: 'Who wrote Faust?' });
-const second = await client.responses.create({ model: 'llm_deployment', input: 'When?', previous_response_id: first.id });
+const second = await client.responses.create({ model: 'llm_deployment', input: 'When?', previous_response_id: first.id \
+});
 \`\`\`
 
-- A response with \`previous_response_id\` continues the dialog of that response, without its \`instructions\`. Together they may have as many bytes as one request (\`limits.max_json_bytes\`).
+- A response with \`previous_response_id\` continues the dialog of that response, without its \`instructions\`. \
+Together they may have as many bytes as one request (\`limits.max_json_bytes\`).
 - An \`item_reference\` stands for the newest stored item with its id.
 - Reasoning is readable text in \`content\`, not a summary, and clients can send it back.
 - With \`openai.responses.store\` set to \`false\`, no response is stored, and a request that asks for it is refused.
-- A response is kept for \`openai.responses.retention\` seconds after it was stored or continued. Over \`openai.responses.maximum_stored_bytes_per_user\`, those that were not used for longest are removed.
+- A response is kept for \`openai.responses.retention\` seconds after it was stored or continued. Over \
+\`openai.responses.maximum_stored_bytes_per_user\`, those that were not used for longest are removed.
 - A response whose client leaves, or whose stream fails, is not stored.
 - There are no conversations, no prompt templates and no tools of the server. A request for one of them is refused.
 
 ### Responses in the background
 
-With \`"background": true\`, the answer comes at once with the status \`queued\`, and a [task](tasks.md) makes the response. \`GET /v1/responses/{id}\` tells the status until it is \`completed\`, \`incomplete\`, \`failed\` or \`cancelled\`; \`POST /v1/responses/{id}/cancel\` ends it. [A program](openai.md#responses-in-the-background) shows it.
+With \`"background": true\`, the answer comes at once with the status \`queued\`, and a [task](tasks.md) makes the \
+response. \`GET /v1/responses/{id}\` tells the status until it is \`completed\`, \`incomplete\`, \`failed\` or \
+\`cancelled\`; \`POST /v1/responses/{id}/cancel\` ends it. [A program](openai.md#responses-in-the-background) shows it.
 
-- The client can leave, and the server can restart: on any host of the database, the next attempt begins the answer again. A response that has ended is not made again.
-- The request is checked before it is stored, so a wrong one is refused with 400. An error of the model is the \`error\` of a \`failed\` response. While a deployment is not available, a response waits like any [task](tasks.md#the-life-of-a-task).
-- A response needs \`store\`, and an attempt takes at most \`task_queue.execution_timeout\` seconds. A host makes \`openai.responses.concurrent_background_responses\` at once. A response that has not ended is not removed by age or over the limit of bytes.
+- The client can leave, and the server can restart: on any host of the database, the next attempt begins the answer \
+again. A response that has ended is not made again.
+- The request is checked before it is stored, so a wrong one is refused with 400. An error of the model is the \
+\`error\` of a \`failed\` response. While a deployment is not available, a response waits like any \
+[task](tasks.md#the-life-of-a-task).
+- A response needs \`store\`, and an attempt takes at most \`task_queue.execution_timeout\` seconds. A host makes \
+\`openai.responses.concurrent_background_responses\` at once. A response that has not ended is not removed by age or \
+over the limit of bytes.
 - Only a response that has an answer can be continued with \`previous_response_id\`. Deleting a response ends its task.
-- Cancelling a response again, or one that has ended, returns it as it is. A response that was not made in the background is refused (400).
-- With \`stream\`, too, the events are stored: \`GET /v1/responses/{id}?stream=true&starting_after=N\` sends those after the number N, and waits for further ones. When an attempt was lost, its events are gone, and the numbers go on with another \`response.created\`: a client drops the text before it. The last event of a cancelled response is \`response.cancelled\`.
+- Cancelling a response again, or one that has ended, returns it as it is. A response that was not made in the \
+background is refused (400).
+- With \`stream\`, too, the events are stored: \`GET /v1/responses/{id}?stream=true&starting_after=N\` sends those \
+after the number N, and waits for further ones. When an attempt was lost, its events are gone, and the numbers go on \
+with another \`response.created\`: a client drops the text before it. The last event of a cancelled response is \
+\`response.cancelled\`.
 - Audio is transcribed before the response is stored.
 
 ## Audio
 
-\`/v1/audio/transcriptions\` and \`/v1/audio/translations\` need a deployment of speech to text, such as \`WhisperDeployment\`. An alias gives it the name that a client has built in: \`{"openai": {"aliases": {"whisper-1": "asr_deployment"}}}\`. The file can be in every form that ffmpeg reads, also a video.
+\`/v1/audio/transcriptions\` and \`/v1/audio/translations\` need a deployment of speech to text, such as \
+\`WhisperDeployment\`. An alias gives it the name that a client has built in: \`{"openai": {"aliases": {"whisper-1": \
+"asr_deployment"}}}\`. The file can be in every form that ffmpeg reads, also a video.
 
 \`\`\`ts
 import { createReadStream } from 'node:fs';
@@ -132,45 +175,65 @@ const stream = await client.audio.transcriptions.create({ file, model: 'whisper-
 for await (const event of stream) if (event.type === 'transcript.text.delta') process.stdout.write(event.delta);
 \`\`\`
 
-- \`diarized_json\` says who speaks: \`A\`, \`B\` and so on. It needs a \`SpeakerDiarizationDeployment\`, too. A stream of it has the segments when all of them are known.
-- \`known_speaker_names\` and \`known_speaker_references\` give up to four people their names: each reference is a data URL with 2 to 10 s of speech of one person alone. References are compared by the [deployment's threshold](deployments.md#known-speakers). They count as text of the form, so all of them together may have \`limits.max_json_bytes\`.
-- Segments of \`verbose_json\` have all keys of OpenAI's, because typed clients need them. \`tokens\` are those of the text, without those of times; \`temperature\` is that of the request; \`seek\` is \`start\` in hundredths of a second.
-- \`include: ['logprobs']\` tells the tokens of \`json\`, as a whole and in the events of a stream. Their bytes, joined, are the text. A token is scored among the tokens that could follow, so those that are never chosen have no share.
+- \`diarized_json\` says who speaks: \`A\`, \`B\` and so on. It needs a \`SpeakerDiarizationDeployment\`, too. A \
+stream of it has the segments when all of them are known.
+- \`known_speaker_names\` and \`known_speaker_references\` give up to four people their names: each reference is a \
+data URL with 2 to 10 s of speech of one person alone. References are compared by the [deployment's \
+threshold](deployments.md#known-speakers). They count as text of the form, so all of them together may have \
+\`limits.max_json_bytes\`.
+- Segments of \`verbose_json\` have all keys of OpenAI's, because typed clients need them. \`tokens\` are those of the \
+text, without those of times; \`temperature\` is that of the request; \`seek\` is \`start\` in hundredths of a second.
+- \`include: ['logprobs']\` tells the tokens of \`json\`, as a whole and in the events of a stream. Their bytes, \
+joined, are the text. A token is scored among the tokens that could follow, so those that are never chosen have no \
+share.
 - \`usage\` has the seconds of the audio, rounded up. Events of streams have no \`usage\`.
 - A translation is into English, and needs a model that knows other languages: not \`tiny.en\`.
 
 ## Files
 
-\`POST /v1/files\` stores a file for the user of the API key. \`GET /v1/files\` lists the files, \`GET /v1/files/{id}/content\` sends the bytes as they were uploaded, and \`DELETE /v1/files/{id}\` removes them. A key with scopes needs \`/v1/files\` and \`/v1/files/*\`.
+\`POST /v1/files\` stores a file for the user of the API key. \`GET /v1/files\` lists the files, \`GET \
+/v1/files/{id}/content\` sends the bytes as they were uploaded, and \`DELETE /v1/files/{id}\` removes them. A key with \
+scopes needs \`/v1/files\` and \`/v1/files/*\`.
 
 \`\`\`ts
 const { id } = await client.files.create({ file: createReadStream('requests.jsonl'), purpose: 'batch' });
 const text = await (await client.files.content(id)).text();
 \`\`\`
 
-- A file may have \`limits.max_file_bytes\`, and the files of a user together \`openai.files.maximum_stored_bytes_per_user\`. More are refused with 413.
-- A file expires after \`expires_after\` (an hour to 30 days), else after \`openai.files.retention\`. Nobody finds it from then on.
-- Lists are in the order of uploads and can be read while files are deleted. \`after\` may be the id of a file that is gone.
+- A file may have \`limits.max_file_bytes\`, and the files of a user together \
+\`openai.files.maximum_stored_bytes_per_user\`. More are refused with 413.
+- A file expires after \`expires_after\` (an hour to 30 days), else after \`openai.files.retention\`. Nobody finds it \
+from then on.
+- Lists are in the order of uploads and can be read while files are deleted. \`after\` may be the id of a file that is \
+gone.
 - Hosts that share a database also share the folders \`files\` and \`uploads\` below \`data_dir\`.
 
 ### Files in parts
 
-\`POST /v1/uploads\` begins a file that comes in parts, \`POST /v1/uploads/{id}/parts\` adds a part (the part \`data\` of a form), \`POST /v1/uploads/{id}/complete\` makes the file, and \`POST /v1/uploads/{id}/cancel\` ends the upload. A key with scopes needs \`/v1/uploads\` and \`/v1/uploads/*\`.
+\`POST /v1/uploads\` begins a file that comes in parts, \`POST /v1/uploads/{id}/parts\` adds a part (the part \`data\` \
+of a form), \`POST /v1/uploads/{id}/complete\` makes the file, and \`POST /v1/uploads/{id}/cancel\` ends the upload. A \
+key with scopes needs \`/v1/uploads\` and \`/v1/uploads/*\`.
 
 \`\`\`ts
-const upload = await client.uploads.create({ bytes: 11, filename: 'requests.jsonl', purpose: 'batch', mime_type: 'application/jsonl' });
+const upload = await client.uploads.create({ bytes: 11, filename: 'requests.jsonl', purpose: 'batch', mime_type: \
+'application/jsonl' });
 const first = await client.uploads.parts.create(upload.id, { data: new File(['hello '], 'part') });
 const second = await client.uploads.parts.create(upload.id, { data: new File(['world'], 'part') });
 const { file } = await client.uploads.complete(upload.id, { part_ids: [first.id, second.id] });
 \`\`\`
 
-- Parts can come at the same time and in any order: \`part_ids\` has the order of the file. Its parts must have the announced \`bytes\` together, and \`md5\` is compared. After a refused completion, the upload goes on.
-- A part may have \`limits.max_file_bytes\`, and an upload 10,000 parts. Parts count as bytes of files of the user, so there is no other limit of a file.
-- An upload that is not completed within an hour is \`expired\`. Its parts are removed a minute later at most, and at once when it is cancelled. While a file is made, its bytes are on the disk twice.
+- Parts can come at the same time and in any order: \`part_ids\` has the order of the file. Its parts must have the \
+announced \`bytes\` together, and \`md5\` is compared. After a refused completion, the upload goes on.
+- A part may have \`limits.max_file_bytes\`, and an upload 10,000 parts. Parts count as bytes of files of the user, so \
+there is no other limit of a file.
+- An upload that is not completed within an hour is \`expired\`. Its parts are removed a minute later at most, and at \
+once when it is cancelled. While a file is made, its bytes are on the disk twice.
 
 ## Realtime transcription
 
-\`GET /v1/realtime\` is a WebSocket for transcription sessions, as with OpenAI's \`?intent=transcription\`: audio comes in, and words go out while they are spoken. [\`/asr/live\`](live.md) does the same with binary messages and fewer events.
+\`GET /v1/realtime\` is a WebSocket for transcription sessions, as with OpenAI's \`?intent=transcription\`: audio \
+comes in, and words go out while they are spoken. [\`/asr/live\`](live.md) does the same with binary messages and \
+fewer events.
 
 \`\`\`ts
 import { OpenAIRealtimeWS } from 'openai/realtime/ws'; // connects with wss:// only, so the server needs TLS
@@ -180,25 +243,44 @@ socket.socket.on('open', () => socket.send({ type: 'input_audio_buffer.append', 
 \`\`\`
 
 - Deployments with the methods \`transcribe_live\` and \`transcribe_turns\` serve it, such as \`WhisperDeployment\`.
-- The model is that of the address (\`?model=\`) or of \`session.update\`. \`session.created\` and \`session.updated\` show the values that are in effect.
-- A client takes \`input_audio_buffer.append\`, \`.commit\` and \`.clear\`. Audio is PCM with 16 bits at 24 kHz, or G.711 (\`audio/pcmu\`, \`audio/pcma\`).
-- Words come in \`conversation.item.input_audio_transcription.delta\` while the turn lasts, as soon as they do not change any more, and so before the turn is committed. \`completed\` has the whole text of the turn.
-- With \`server_vad\`, which is the default, silence ends a turn: \`speech_started\`, deltas, \`speech_stopped\`, \`committed\`, \`conversation.item.added\` and \`done\`, \`completed\`. A commit of the client ends the turn at once. So does \`session.update\`. Each turn is heard by itself, so words at its edges are less certain; a \`silence_duration_ms\` above the default of 500 keeps sentences together.
+- The model is that of the address (\`?model=\`) or of \`session.update\`. \`session.created\` and \`session.updated\` \
+show the values that are in effect.
+- A client takes \`input_audio_buffer.append\`, \`.commit\` and \`.clear\`. Audio is PCM with 16 bits at 24 kHz, or \
+G.711 (\`audio/pcmu\`, \`audio/pcma\`).
+- Words come in \`conversation.item.input_audio_transcription.delta\` while the turn lasts, as soon as they do not \
+change any more, and so before the turn is committed. \`completed\` has the whole text of the turn.
+- With \`server_vad\`, which is the default, silence ends a turn: \`speech_started\`, deltas, \`speech_stopped\`, \
+\`committed\`, \`conversation.item.added\` and \`done\`, \`completed\`. A commit of the client ends the turn at once. \
+So does \`session.update\`. Each turn is heard by itself, so words at its edges are less certain; a \
+\`silence_duration_ms\` above the default of 500 keeps sentences together.
 - Without turn detection, \`session.update\` is refused between audio and its commit.
-- A wrong event is answered with \`error\`, which has its \`event_id\`, and the session goes on. When a transcription fails, the item gets \`failed\`; audio after it is a new turn, without turn detection after the commit.
-- An event may have \`sockets.max_message_bytes\`, and a session lasts up to \`sockets.max_duration_s\`. The [close codes](live.md#close-codes) are those of live transcription.
-- A page sends its API key as the subprotocol \`openai-insecure-api-key.<key>\` beside \`realtime\`. There are no sessions of speech to speech.
-- A page should have no API key. The server of the page makes a secret for it, \`POST /v1/realtime/client_secrets\`, which opens sessions of this user for ten minutes, or for \`expires_after\` (10 s to two hours). It is sent like a key, opens \`/v1/realtime\` and nothing else, and is refused when its API key is revoked or expires. Its sessions begin with the \`session\` of the request and can change it. Sessions that are open go on when it expires. The API key needs the scopes \`/v1/realtime\` and \`/v1/realtime/client_secrets\`, or the one of a model. Hosts that share a database share the folder \`secrets\` below \`data_dir\`.
+- A wrong event is answered with \`error\`, which has its \`event_id\`, and the session goes on. When a transcription \
+fails, the item gets \`failed\`; audio after it is a new turn, without turn detection after the commit.
+- An event may have \`sockets.max_message_bytes\`, and a session lasts up to \`sockets.max_duration_s\`. The [close \
+codes](live.md#close-codes) are those of live transcription.
+- A page sends its API key as the subprotocol \`openai-insecure-api-key.<key>\` beside \`realtime\`. There are no \
+sessions of speech to speech.
+- A page should have no API key. The server of the page makes a secret for it, \`POST /v1/realtime/client_secrets\`, \
+which opens sessions of this user for ten minutes, or for \`expires_after\` (10 s to two hours). It is sent like a \
+key, opens \`/v1/realtime\` and nothing else, and is refused when its API key is revoked or expires. Its sessions \
+begin with the \`session\` of the request and can change it. Sessions that are open go on when it expires. The API key \
+needs the scopes \`/v1/realtime\` and \`/v1/realtime/client_secrets\`, or the one of a model. Hosts that share a \
+database share the folder \`secrets\` below \`data_dir\`.
 
 \`\`\`ts
 const session = { type: 'transcription' as const, audio: { input: { transcription: { model: 'whisper-1' } } } };
 const { value } = await client.realtime.clientSecrets.create({ session }); // on your server
-const page = new WebSocket('ws://127.0.0.1:8000/v1/realtime', ['realtime', \`openai-insecure-api-key.\${value}\`]); // in the page
+const page = new WebSocket('ws://127.0.0.1:8000/v1/realtime', ['realtime', \`openai-insecure-api-key.\${value}\`]); // \
+in the page
 \`\`\`
 
 ## Audio, files and images in dialogs
 
-Language models here read text, and images if they have a vision projector. With \`openai.audio_input.deployment\`, the name of a deployment of speech to text, a message of the user can have audio: \`input_audio\` in \`/v1/chat/completions\` and \`/v1/responses\`, and there also \`input_file\` with a \`file_data\` such as \`data:audio/wav;base64,…\`. The audio becomes its transcript, as a text in the same place, before the model sees the dialog. A stored response has the transcript and not the audio.
+Language models here read text, and images if they have a vision projector. With \`openai.audio_input.deployment\`, \
+the name of a deployment of speech to text, a message of the user can have audio: \`input_audio\` in \
+\`/v1/chat/completions\` and \`/v1/responses\`, and there also \`input_file\` with a \`file_data\` such as \
+\`data:audio/wav;base64,…\`. The audio becomes its transcript, as a text in the same place, before the model sees the \
+dialog. A stored response has the transcript and not the audio.
 
 \`\`\`ts
 import { readFileSync } from 'node:fs';
@@ -208,14 +290,28 @@ const spoken = await client.chat.completions.create({ model: 'llm_deployment', m
 \`\`\`
 
 - The file can be in every form that ffmpeg reads, whatever \`format\` says. The media checks of uploads hold.
-- A request may have \`openai.audio_input.max_bytes\` of audio in addition to \`limits.max_json_bytes\`, in \`limits.max_files\` parts. The server holds it in memory.
+- A request may have \`openai.audio_input.max_bytes\` of audio in addition to \`limits.max_json_bytes\`, in \
+\`limits.max_files\` parts. The server holds it in memory.
 - A key for single models needs the scope of this deployment, too.
 - Without the setting, audio is refused (400). \`/v1/responses/input_tokens\` and \`/v1/messages\` take no audio.
-- A file of the user is read as text, a stored one by its \`file_id\`, and one in the request as \`file_data\`, which is base64 or a data URL: \`{"type": "file", "file": {"file_id"}}\` in \`/v1/chat/completions\`, and \`{"type": "input_file", "file_id"}\` in \`/v1/responses\` and \`/v1/responses/input_tokens\`. It becomes a text in the same place, and a stored response has the text. The file must be a PDF, or text in UTF-8 such as Markdown, JSON or source code, whatever its name and purpose say; others are refused (400). A request may have \`limits.max_files\` files, which together have at most \`limits.max_json_bytes\`, as their texts do. A key with scopes needs \`/v1/files/*\`, too. Requests of a batch take no files.
-- Of a PDF the model reads the text of all pages, with empty lines between pages. A PDF that needs a password, is damaged, has no text (a scan) or more than 1,000 pages, or takes more than 30 seconds or 512 MiB of memory to read is refused (400). Its images are not read. Characters of fonts that name an encoding for Chinese, Japanese or Korean in place of a table of characters are missing. Each request with the PDF reads it again, in a process of its own; at most two are read at a time.
+- A file of the user is read as text, a stored one by its \`file_id\`, and one in the request as \`file_data\`, which \
+is base64 or a data URL: \`{"type": "file", "file": {"file_id"}}\` in \`/v1/chat/completions\`, and \`{"type": \
+"input_file", "file_id"}\` in \`/v1/responses\` and \`/v1/responses/input_tokens\`. It becomes a text in the same \
+place, and a stored response has the text. The file must be a PDF, or text in UTF-8 such as Markdown, JSON or source \
+code, whatever its name and purpose say; others are refused (400). A request may have \`limits.max_files\` files, \
+which together have at most \`limits.max_json_bytes\`, as their texts do. A key with scopes needs \`/v1/files/*\`, \
+too. Requests of a batch take no files.
+- Of a PDF the model reads the text of all pages, with empty lines between pages. A PDF that needs a password, is \
+damaged, has no text (a scan) or more than 1,000 pages, or takes more than 30 seconds or 512 MiB of memory to read is \
+refused (400). Its images are not read. Characters of fonts that name an encoding for Chinese, Japanese or Korean in \
+place of a table of characters are missing. Each request with the PDF reads it again, in a process of its own; at most \
+two are read at a time.
 - The server never opens the address of a file.
 
-A model takes images if its deployment names a [vision projector](deployments.md#images): \`image_url\` in \`/v1/chat/completions\`, \`input_image\` in \`/v1/responses\`, and \`image\` in \`/v1/messages\`, in messages of the user. Other models refuse them (400, \`unsupported_parameter\`, with the part in \`param\`), and nothing is opened. \`OpenAITextGenerationDeployment\` passes images on to its server.
+A model takes images if its deployment names a [vision projector](deployments.md#images): \`image_url\` in \
+\`/v1/chat/completions\`, \`input_image\` in \`/v1/responses\`, and \`image\` in \`/v1/messages\`, in messages of the \
+user. Other models refuse them (400, \`unsupported_parameter\`, with the part in \`param\`), and nothing is opened. \
+\`OpenAITextGenerationDeployment\` passes images on to its server.
 
 \`\`\`ts
 const picture = readFileSync('picture.png').toString('base64');
@@ -233,34 +329,69 @@ const seen = await client.chat.completions.create({
 });
 \`\`\`
 
-- The image is a data URL with base64, or an http or https address, which the server fetches unless \`openai.image_input.fetch\` is off. It follows at most \`media.max_redirects\` redirects, and refuses private addresses unless \`media.allow_private_urls\` is set.
-- PNG, JPEG, GIF (its first picture), WebP and BMP are decoded by ffmpeg, whatever the name and the type of the file say. SVG is refused.
-- A request may have \`openai.image_input.max_images\` images, and \`openai.image_input.max_bytes\` of them in addition to \`limits.max_json_bytes\`. A fetched image may have as many bytes. Images of more than 64 megapixels (413), and those whose longer side is more than 200 times the shorter one (400), are refused. An image of more than 4 megapixels is scaled down before the model gets it.
-- \`detail\` is accepted and has no effect: the projector decides how many tokens an image has. \`usage\` counts them among the tokens of the prompt.
-- A stored response keeps its images as the client gave them, and opens them again when the dialog goes on. Images of stored files (\`file_id\`), images in responses in the background and in batches, \`/v1/responses/input_tokens\`, and \`overflow\`, \`truncation\`, \`prompt_logprobs\` and \`reproducible\` beside an image are refused (400).
+- The image is a data URL with base64, or an http or https address, which the server fetches unless \
+\`openai.image_input.fetch\` is off. It follows at most \`media.max_redirects\` redirects, and refuses private \
+addresses unless \`media.allow_private_urls\` is set.
+- PNG, JPEG, GIF (its first picture), WebP and BMP are decoded by ffmpeg, whatever the name and the type of the file \
+say. SVG is refused.
+- A request may have \`openai.image_input.max_images\` images, and \`openai.image_input.max_bytes\` of them in \
+addition to \`limits.max_json_bytes\`. A fetched image may have as many bytes. Images of more than 64 megapixels \
+(413), and those whose longer side is more than 200 times the shorter one (400), are refused. An image of more than 4 \
+megapixels is scaled down before the model gets it.
+- \`detail\` is accepted and has no effect: the projector decides how many tokens an image has. \`usage\` counts them \
+among the tokens of the prompt.
+- A stored response keeps its images as the client gave them, and opens them again when the dialog goes on. Images of \
+stored files (\`file_id\`), images in responses in the background and in batches, \`/v1/responses/input_tokens\`, and \
+\`overflow\`, \`truncation\`, \`prompt_logprobs\` and \`reproducible\` beside an image are refused (400).
 
 ## Batches
 
-\`POST /v1/batches\` answers the requests of a file with the purpose \`batch\` in the background: each line is \`{"custom_id", "method": "POST", "url", "body"}\`, and all lines have the \`url\` of the batch, one of \`/v1/chat/completions\`, \`/v1/completions\`, \`/v1/embeddings\` and \`/v1/responses\`. [A program](openai.md#batches) shows it.
+\`POST /v1/batches\` answers the requests of a file with the purpose \`batch\` in the background: each line is \
+\`{"custom_id", "method": "POST", "url", "body"}\`, and all lines have the \`url\` of the batch, one of \
+\`/v1/chat/completions\`, \`/v1/completions\`, \`/v1/embeddings\` and \`/v1/responses\`. [A \
+program](openai.md#batches) shows it.
 
-- All lines are checked before the first one runs. A batch with a wrong line is \`failed\`, and \`errors.data\` has up to 100 errors with \`code\`, \`line\` and \`param\`: \`invalid_json_line\`, \`line_too_large\`, \`missing_required_parameter\`, \`invalid_custom_id\`, \`duplicate_custom_id\`, \`invalid_method\`, \`invalid_url\`, \`invalid_type\`, \`model_not_found\`, \`too_many_requests\`, \`empty_file\`. A model must be one that the key of the batch allows.
-- A request that fails later is a line of the error file with its status, as the route would answer it. While a deployment is not available, a request is tried again for about four minutes. Answers have no streams, and parameters without effect are not named.
-- \`openai.batches.concurrent_requests\` requests of a batch run at once, after other requests of the same user. With API keys, other users take turns with the batch by their weights. A host runs \`openai.batches.concurrent_batches\` batches at once.
-- A batch is a [task](tasks.md): it goes on when a host stops or is lost, on any host of the database. An answer that is stored is not computed again. A request that was running runs once more, and a response that it stored (\`/v1/responses\`) can then be stored twice.
-- After 24 hours the batch is \`expired\`; requests without an answer are lines of the error file with the code \`batch_expired\`. A cancelled batch has the answers until then; its running requests end within a second or two, and one that waits for its first request ends at once.
+- All lines are checked before the first one runs. A batch with a wrong line is \`failed\`, and \`errors.data\` has up \
+to 100 errors with \`code\`, \`line\` and \`param\`: \`invalid_json_line\`, \`line_too_large\`, \
+\`missing_required_parameter\`, \`invalid_custom_id\`, \`duplicate_custom_id\`, \`invalid_method\`, \`invalid_url\`, \
+\`invalid_type\`, \`model_not_found\`, \`too_many_requests\`, \`empty_file\`. A model must be one that the key of the \
+batch allows.
+- A request that fails later is a line of the error file with its status, as the route would answer it. While a \
+deployment is not available, a request is tried again for about four minutes. Answers have no streams, and parameters \
+without effect are not named.
+- \`openai.batches.concurrent_requests\` requests of a batch run at once, after other requests of the same user. With \
+API keys, other users take turns with the batch by their weights. A host runs \`openai.batches.concurrent_batches\` \
+batches at once.
+- A batch is a [task](tasks.md): it goes on when a host stops or is lost, on any host of the database. An answer that \
+is stored is not computed again. A request that was running runs once more, and a response that it stored \
+(\`/v1/responses\`) can then be stored twice.
+- After 24 hours the batch is \`expired\`; requests without an answer are lines of the error file with the code \
+\`batch_expired\`. A cancelled batch has the answers until then; its running requests end within a second or two, and \
+one that waits for its first request ends at once.
 - \`usage\` adds up the tokens of all answers. The files of a batch are stored also over the limit of the user's bytes.
-- A batch whose task was cancelled or deleted at \`/tasks\`, or whose task failed, is \`failed\` with the code \`task_ended\`.
-- With the scopes \`/v1/batches\` and \`/v1/batches/*\`, a key also needs one for the \`endpoint\` of the batch. Like every task, a batch goes on when its key is revoked or expires.
+- A batch whose task was cancelled or deleted at \`/tasks\`, or whose task failed, is \`failed\` with the code \
+\`task_ended\`.
+- With the scopes \`/v1/batches\` and \`/v1/batches/*\`, a key also needs one for the \`endpoint\` of the batch. Like \
+every task, a batch goes on when its key is revoked or expires.
 
 ## Parameters
 
-A parameter without effect does not change the answer, and the header \`x-aana-ignored-parameters\` names it. With \`openai.strict\` it is refused (400, \`unsupported_parameter\`). Tools that only OpenAI's servers run, such as \`web_search\`, are refused in a request of \`/v1/responses\`; with \`"openai": {"hosted_tools": "drop"}\` the model does not see them, and the header has names such as \`tools[].web_search\`. A \`tool_choice\` of such a tool is refused. What such tools left in a dialog, such as an item \`web_search_call\`, is dropped and named as \`input[].web_search_call\`; with \`openai.strict\` it is refused. An item \`compaction\` is always refused. A parameter whose state is *refused* asks for another answer than the server can give, so it is always refused. Parameters that a request does not set have the values of the deployment (\`default_sampling_params\`); an answer without a limit of tokens ends with the context.
+A parameter without effect does not change the answer, and the header \`x-aana-ignored-parameters\` names it. With \
+\`openai.strict\` it is refused (400, \`unsupported_parameter\`). Tools that only OpenAI's servers run, such as \
+\`web_search\`, are refused in a request of \`/v1/responses\`; with \`"openai": {"hosted_tools": "drop"}\` the model \
+does not see them, and the header has names such as \`tools[].web_search\`. A \`tool_choice\` of such a tool is \
+refused. What such tools left in a dialog, such as an item \`web_search_call\`, is dropped and named as \
+\`input[].web_search_call\`; with \`openai.strict\` it is refused. An item \`compaction\` is always refused. A \
+parameter whose state is *refused* asks for another answer than the server can give, so it is always refused. \
+Parameters that a request does not set have the values of the deployment (\`default_sampling_params\`); an answer \
+without a limit of tokens ends with the context.
 
 ${parameterTables(documentedRoutes('openai', 'body'))}
 ${parameterTables(SESSION_OBJECTS)}
 ## Parameters of queries
 
-A wrong value is refused with 400, and \`param\` names it. Other parameters of a query have no effect, but \`/v1/realtime\` refuses them.
+A wrong value is refused with 400, and \`param\` names it. Other parameters of a query have no effect, but \
+\`/v1/realtime\` refuses them.
 
 ${parameterTables(documentedRoutes('openai', 'query'))}
 ## Routes that this server does not have
