@@ -22,22 +22,24 @@ import { type FakeHost, runEndpoint } from './testing/testing.ts';
 const Input = z.strictObject({ video: VideoInput, times: z._default(z.int(), 2) });
 const Output = z.strictObject({ text: z.string() });
 
-/** A plugin of one endpoint that does `act`. */
-function unary(act: (ctx: Context, input: z.infer<typeof Input>) => unknown) {
-  const run = (input: z.infer<typeof Input>, ctx: Context) => act(ctx, input) as MaybePromise<{ text: string }>;
-  return definePlugin([
-    defineEndpoint({ name: 'act', path: '/act', summary: 'Acts', input: Input, output: Output, run }),
-  ]);
+const named = { name: 'act', path: '/act', summary: 'Acts' } as const;
+
+/** A plugin of one endpoint, `act`. */
+function unary(does: (ctx: Context, input: z.infer<typeof Input>) => unknown) {
+  const run = (input: z.infer<typeof Input>, ctx: Context) => does(ctx, input) as MaybePromise<{ text: string }>;
+  return definePlugin([defineEndpoint({ ...named, input: Input, output: Output, run })]);
 }
+
+/** Runs `does` as that endpoint. */
+const act = (does: Parameters<typeof unary>[0], fakes: FakeHost = {}, input: object = { video }) =>
+  runEndpoint(unary(does), 'act', input, fakes);
 
 type Streaming = (ctx: StreamContext<TextChunk>) => MaybePromise<Iterable<TextChunk> | AsyncIterable<TextChunk> | void>;
 
 function streaming(run: Streaming) {
   return definePlugin([
     defineEndpoint({
-      name: 'act',
-      path: '/act',
-      summary: 'Acts',
+      ...named,
       input: z.strictObject({}),
       output: TextChunk,
       stream: true,
@@ -73,9 +75,7 @@ Endpoint('answer with text of a media type that they declare, or the result of a
   const transcript = { segments: [], transcription_info: { language: 'en' }, transcription: { text: '' } };
   const plugin = definePlugin([
     defineEndpoint({
-      name: 'act',
-      path: '/act',
-      summary: 'Acts',
+      ...named,
       input: z.strictObject({ format: z._default(z.enum(['json', 'csv']), 'json') }),
       output: answerBy('format', { json: AsrOutput, csv: textAnswer('text/csv') }),
       async run({ format }, ctx) {
@@ -105,9 +105,7 @@ Endpoint('transcribe the segments of speech that voice activity detection finds,
   });
   const plugin = definePlugin([
     defineEndpoint({
-      name: 'act',
-      path: '/act',
-      summary: 'Acts',
+      ...named,
       input: z.strictObject({}),
       output: z.array(z.string()),
       async run(_, ctx) {
@@ -166,9 +164,7 @@ Endpoint('join the words of a transcript with the answer of a diarization', asyn
   const segments = ['A', 'B'].map((speaker, at) => ({ speaker, time_interval: { start: at, end: at + 1 } }));
   const plugin = definePlugin([
     defineEndpoint({
-      name: 'act',
-      path: '/act',
-      summary: 'Acts',
+      ...named,
       input: z.strictObject({}),
       output: AsrOutput,
       async run(_, ctx) {
@@ -214,22 +210,12 @@ Endpoint('join the words of a transcript with the answer of a diarization', asyn
 });
 
 Endpoint('get their input with defaults filled in', async () => {
-  const { output } = await runEndpoint(
-    unary((_, { times }) => ({ text: 'a'.repeat(times) })),
-    'act',
-    { video },
-  );
+  const { output } = await act((_, { times }) => ({ text: 'a'.repeat(times) }));
   assert.equal(output, { text: 'aa' });
 });
 
 Endpoint('refuse an input that does not match, with one entry a thing', async () => {
-  const error = await failure(
-    runEndpoint(
-      unary(() => ({ text: '' })),
-      'act',
-      { video: {}, more: 1 },
-    ),
-  );
+  const error = await failure(act(() => ({ text: '' }), {}, { video: {}, more: 1 }));
   assert.is(error.kind, 'invalid-input');
   assert.is(error.name, 'ValidationError');
   assert.equal(
@@ -242,13 +228,7 @@ Endpoint('refuse an input that does not match, with one entry a thing', async ()
 });
 
 Endpoint('fail as internal when their output does not match', async () => {
-  const error = await failure(
-    runEndpoint(
-      unary(() => ({ text: 5 })),
-      'act',
-      { video },
-    ),
-  );
+  const error = await failure(act(() => ({ text: 5 })));
   assert.is(error.kind, 'internal');
   assert.match(error.message, /does not match its schema.*text: Input should be a valid string/);
 });
@@ -259,14 +239,7 @@ Endpoint('pass an error of the host on unchanged', async () => {
       throw new HostError('DownloadException', 'bad-request', 'cannot fetch it', { data: { url: 'http://a' } });
     },
   };
-  const error = await failure(
-    runEndpoint(
-      unary((ctx) => ctx.video.open(video)),
-      'act',
-      { video },
-      fakes,
-    ),
-  );
+  const error = await failure(act((ctx) => ctx.video.open(video), fakes));
   assert.equal(
     [error.name, error.kind, error.message, error.data],
     ['DownloadException', 'bad-request', 'cannot fetch it', { url: 'http://a' }],
@@ -309,13 +282,7 @@ Endpoint('wait for an asynchronous run, and fail with its error', async () => {
   assert.equal((await runEndpoint(plugin, 'act', { video }, fakes)).output, { text: 'aaaa' });
   const { name, kind } = await failure(runEndpoint(plugin, 'act', { video, times: 6 }, fakes));
   assert.equal([name, kind], ['TooMany', 'too-large']);
-  const wrong = await failure(
-    runEndpoint(
-      unary(async () => ({ text: 5 })),
-      'act',
-      { video },
-    ),
-  );
+  const wrong = await failure(act(async () => ({ text: 5 })));
   assert.is(wrong.name, 'OutputError', 'what it resolves with is checked');
 });
 
@@ -374,20 +341,11 @@ Endpoint('refuse ctx.wait for a promise that no call of the host returned', asyn
 });
 
 Endpoint('fail with a reason when await is missing in the output or in the arguments of a call', async () => {
-  const textless = await failure(
-    runEndpoint(
-      unary((ctx) => ({ text: ctx.llm.countTokens({ text: 'a' }) })),
-      'act',
-      { video },
-      counting,
-    ),
-  );
+  const textless = await failure(act((ctx) => ({ text: ctx.llm.countTokens({ text: 'a' }) }), counting));
   assert.match(textless.message, /text: Input should be a valid string/);
   const unchecked = definePlugin([
     defineEndpoint({
-      name: 'act',
-      path: '/act',
-      summary: 'Acts',
+      ...named,
       input: z.strictObject({}),
       output: z.any(),
       run: (_, ctx) => ({ counts: [ctx.llm.countTokens({ text: 'a' })] }),
@@ -403,9 +361,7 @@ Endpoint('fail with a reason when await is missing in the output or in the argum
 Endpoint('refuse an initialize that is asynchronous', () => {
   const plugin = definePlugin([
     defineEndpoint({
-      name: 'act',
-      path: '/act',
-      summary: 'Acts',
+      ...named,
       input: z.strictObject({}),
       output: z.any(),
       initialize: async () => 1,
@@ -450,25 +406,13 @@ Endpoint('see what a page says of a video that was downloaded from it, and nothi
 Endpoint('close every handle when they end, also by an error, and let plugins close earlier', async () => {
   // runEndpoint fails when a handle stays open or is closed twice
   const open = async (ctx: Context): Promise<Audio> => (await ctx.video.open(video)).extractAudio();
-  await runEndpoint(
-    unary(async (ctx) => (await open(ctx), { text: '' })),
-    'act',
-    { video },
-  );
-  await runEndpoint(
-    unary(async (ctx) => ((await open(ctx))[Symbol.dispose](), { text: '' })),
-    'act',
-    { video },
-  );
+  await act(async (ctx) => (await open(ctx), { text: '' }));
+  await act(async (ctx) => ((await open(ctx))[Symbol.dispose](), { text: '' }));
   const error = await failure(
-    runEndpoint(
-      unary(async (ctx) => {
-        await open(ctx);
-        throw new RangeError('later');
-      }),
-      'act',
-      { video },
-    ),
+    act(async (ctx) => {
+      await open(ctx);
+      throw new RangeError('later');
+    }),
   );
   assert.is(error.name, 'RangeError');
 });
