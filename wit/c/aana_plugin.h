@@ -209,13 +209,18 @@ AANA_IMPORT("media", "[static]image.open")
 void aana_image_open(uint32_t has_path, const char* path, uint32_t path_length, uint32_t has_url, const char* url,
                      uint32_t url_length, uint32_t has_content, const char* content, uint32_t content_length,
                      uint32_t has_media_id, const char* media_id, uint32_t media_id_length, aana_handle_result* result);
-/* The file of an image that the plugin has, such as a PNG. */
+/* The file of an image that the plugin has, such as a PNG. In base64 it may be larger. */
 AANA_IMPORT("media", "[static]image.decode")
 void aana_image_decode(const uint8_t* file, uint32_t length, aana_handle_result* result);
+AANA_IMPORT("media", "[static]image.decode-base64")
+void aana_image_decode_base64(const char* file, uint32_t length, aana_handle_result* result);
 AANA_IMPORT("media", "[method]image.info") void aana_image_get_info(aana_image self, aana_image_info* result);
 /* The red, green and blue value of each pixel of the image at this size, row by row from the top. */
 AANA_IMPORT("media", "[method]image.pixels")
 void aana_image_pixels(aana_image self, uint32_t width, uint32_t height, aana_bytes_result* result);
+/* The same in base64. */
+AANA_IMPORT("media", "[method]image.pixels-base64")
+void aana_image_pixels_base64(aana_image self, uint32_t width, uint32_t height, aana_string_result* result);
 AANA_IMPORT("media", "[resource-drop]image") void aana_image_drop(aana_image self);
 
 AANA_IMPORT("deployments", "call")
@@ -703,6 +708,17 @@ void aana_storage_compare_and_set(const char* key, uint32_t key_length, uint32_t
                                   uint32_t expected_length, uint32_t has_value, const uint8_t* value,
                                   uint32_t value_length, uint32_t has_expires, double expires_in_ms,
                                   aana_bool_result* result);
+/* The same with values in base64. */
+AANA_IMPORT("storage", "get-base64")
+void aana_storage_get_base64(const char* key, uint32_t key_length, aana_optional_string_result* result);
+AANA_IMPORT("storage", "set-base64")
+void aana_storage_set_base64(const char* key, uint32_t key_length, const char* value, uint32_t value_length,
+                             uint32_t has_expires, double expires_in_ms, aana_empty_result* result);
+AANA_IMPORT("storage", "compare-and-set-base64")
+void aana_storage_compare_and_set_base64(const char* key, uint32_t key_length, uint32_t has_expected,
+                                         const char* expected, uint32_t expected_length, uint32_t has_value,
+                                         const char* value, uint32_t value_length, uint32_t has_expires,
+                                         double expires_in_ms, aana_bool_result* result);
 AANA_IMPORT("storage", "list-entries")
 void aana_storage_list_entries(const char* prefix, uint32_t prefix_length, uint32_t has_after, const char* after,
                                uint32_t after_length, uint32_t limit, uint32_t with_text, aana_entries_result* result);

@@ -272,6 +272,12 @@ impl Image {
         unsafe { returned::<Outcome<u32>>(|at| raw::image_decode(file.as_ptr(), file.len(), at)).take() }.map(Image)
     }
 
+    /// Does the same for a file in base64, which may be larger.
+    pub fn decode_base64(file: &str) -> Result<Image, Error> {
+        let call = |at: *mut Outcome<u32>| unsafe { raw::image_decode_base64(file.as_ptr(), file.len(), at) };
+        unsafe { returned(call).take() }.map(Image)
+    }
+
     pub fn info(&self) -> ImageInfo {
         let RawImageInfo { width, height, format } = unsafe { returned(|at| raw::image_info(self.0, at)) };
         ImageInfo { width, height, format: unsafe { format.string() } }
@@ -280,6 +286,12 @@ impl Image {
     /// Returns the red, green and blue value of each pixel of the image at this size, row by row from the top.
     pub fn pixels(&self, width: u32, height: u32) -> Result<Vec<u8>, Error> {
         unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::image_pixels(self.0, width, height, at)).take()?.bytes()) }
+    }
+
+    /// Returns the same in base64.
+    pub fn pixels_base64(&self, width: u32, height: u32) -> Result<String, Error> {
+        let call = |at: *mut Outcome<Slice>| unsafe { raw::image_pixels_base64(self.0, width, height, at) };
+        unsafe { Ok(returned(call).take()?.string()) }
     }
 }
 
@@ -968,6 +980,36 @@ pub fn storage_compare_and_set(key: &str, expected: Option<&[u8]>, value: Option
         .take()
     }
     .map(|was_expected| was_expected != 0)
+}
+
+/// Returns the value of a key in base64.
+pub fn storage_get_base64(key: &str) -> Result<Option<String>, Error> {
+    let call = |at: *mut Outcome<Maybe<Slice>>| unsafe { raw::storage_get_base64(key.as_ptr(), key.len(), at) };
+    unsafe { Ok(maybe_text(returned(call).take()?)) }
+}
+
+/// Sets the value of a key to bytes in base64, as `storage_set_text` does.
+pub fn storage_set_base64(key: &str, value: &str, expires_in_ms: Option<f64>) -> Result<(), Error> {
+    let (has_expiry, expiry) = optional_number(expires_in_ms);
+    let call = |at: *mut Outcome<u8>| unsafe {
+        raw::storage_set_base64(key.as_ptr(), key.len(), value.as_ptr(), value.len(), has_expiry, expiry, at)
+    };
+    unsafe { returned(call).take() }.map(|_| ())
+}
+
+/// Does the same as `storage_compare_and_set` with bytes in base64.
+pub fn storage_compare_and_set_base64(
+    key: &str, expected: Option<&str>, value: Option<&str>, expires_in_ms: Option<f64>,
+) -> Result<bool, Error> {
+    let (has_expiry, expiry) = optional_number(expires_in_ms);
+    let ((has_old, old), (has_new, new)) = (optional(expected), optional(value));
+    let call = |at: *mut Outcome<u8>| unsafe {
+        raw::storage_compare_and_set_base64(
+            key.as_ptr(), key.len(), has_old, old.as_ptr(), old.len(), has_new, new.as_ptr(), new.len(), has_expiry,
+            expiry, at,
+        )
+    };
+    unsafe { returned(call).take() }.map(|was_expected| was_expected != 0)
 }
 
 /// A key with facts about its value.
@@ -2274,8 +2316,12 @@ mod raw {
             has_content: u32, content: *const u8, content_length: usize, has_id: u32, id: *const u8, id_length: usize, at: *mut Outcome<u32>,
         );
         #[link_name = "[static]image.decode"] pub(super) fn image_decode(file: *const u8, length: usize, at: *mut Outcome<u32>);
+        #[link_name = "[static]image.decode-base64"]
+        pub(super) fn image_decode_base64(file: *const u8, length: usize, at: *mut Outcome<u32>);
         #[link_name = "[method]image.info"] pub(super) fn image_info(image: u32, at: *mut RawImageInfo);
         #[link_name = "[method]image.pixels"] pub(super) fn image_pixels(image: u32, width: u32, height: u32, at: *mut Outcome<Slice>);
+        #[link_name = "[method]image.pixels-base64"]
+        pub(super) fn image_pixels_base64(image: u32, width: u32, height: u32, at: *mut Outcome<Slice>);
         #[link_name = "[resource-drop]image"] pub(super) fn image_drop(image: u32);
         #[link_name = "[method]audio.duration"] pub(super) fn audio_duration(audio: u32) -> f64;
         #[link_name = "[resource-drop]audio"] pub(super) fn audio_drop(audio: u32);
@@ -2357,6 +2403,16 @@ mod raw {
             key: *const u8, key_length: usize, by: f64, has_expiry: u32, expiry: f64, at: *mut Outcome<f64>,
         );
         #[link_name = "compare-and-set"] pub(super) fn storage_compare_and_set(
+            key: *const u8, key_length: usize, has_expected: u32, expected: *const u8, expected_length: usize,
+            has_value: u32, value: *const u8, value_length: usize, has_expiry: u32, expiry: f64, at: *mut Outcome<u8>,
+        );
+        #[link_name = "get-base64"]
+        pub(super) fn storage_get_base64(key: *const u8, key_length: usize, at: *mut Outcome<Maybe<Slice>>);
+        #[link_name = "set-base64"] pub(super) fn storage_set_base64(
+            key: *const u8, key_length: usize, value: *const u8, value_length: usize, has_expiry: u32, expiry: f64,
+            at: *mut Outcome<u8>,
+        );
+        #[link_name = "compare-and-set-base64"] pub(super) fn storage_compare_and_set_base64(
             key: *const u8, key_length: usize, has_expected: u32, expected: *const u8, expected_length: usize,
             has_value: u32, value: *const u8, value_length: usize, has_expiry: u32, expiry: f64, at: *mut Outcome<u8>,
         );

@@ -16,6 +16,7 @@ import { UploadedFile } from './capabilities/uploads.ts';
 import { hostCall, HostError } from './host-error.ts';
 import type { Image as HostImage, Source } from '../../../wit/generated/world/media.ts';
 import type { Host, LogLevel } from './host.ts';
+import { toBase64 } from './guest/base64.ts';
 import { preparedPromise, waitFor } from './guest/event-loop.ts';
 import { dataUrlBytes } from './guest/data-url.ts';
 import { uuid } from './guest/uuid.ts';
@@ -93,8 +94,8 @@ export class Context {
         ),
       decode: (file) =>
         preparedPromise(
-          () => (typeof file === 'string' ? dataUrlBytes(file) : file.slice()),
-          (bytes) => images.decode(bytes),
+          () => toBase64(typeof file === 'string' ? dataUrlBytes(file) : file),
+          (base64) => images.decodeBase64(base64),
           opened,
         ),
     };

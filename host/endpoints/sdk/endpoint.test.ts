@@ -585,7 +585,7 @@ function hostThatLogs(lines: unknown[]): Parameters<ReturnType<typeof defineEndp
     progress: { report: absent, reportStep: absent },
     output: { write: absent, forward: absent, begin: absent, send: absent },
     uploads: { info: absent, read: absent, readText: absent },
-    media: { Video: { open: absent }, Image: { open: absent, decode: absent } },
+    media: { Video: { open: absent }, Image: { open: absent, decode: absent, decodeBase64: absent } },
     deployments: { call: absent, open: absent, callWithImages: absent, openWithImages: absent },
     now: () => 0,
     monotonicNow: () => 0,

@@ -58,6 +58,8 @@ export const worldFunctions = {
     { name: '[static]image.decode', call: 'media.decode' },
     { name: '[method]image.info', fact: 'info' },
     { name: '[method]image.pixels', call: 'media.image-pixels' },
+    { name: '[static]image.decode-base64', call: 'media.decode-base64' },
+    { name: '[method]image.pixels-base64', call: 'media.pixels-base64' },
   ],
   'deployments': [
     { name: '[method]chunks.next', call: 'deployments.next' },
@@ -98,6 +100,9 @@ export const worldFunctions = {
     { name: 'set-expiring', call: 'storage.set-expiring' },
     { name: 'increment', call: 'storage.increment' },
     { name: 'compare-and-set', call: 'storage.compare-and-set' },
+    { name: 'get-base64', call: 'storage.get-base64' },
+    { name: 'set-base64', call: 'storage.set-base64' },
+    { name: 'compare-and-set-base64', call: 'storage.compare-and-set-base64' },
     { name: 'list-entries', call: 'storage.list-entries' },
   ],
   'repositories': [

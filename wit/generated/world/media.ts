@@ -1,4 +1,5 @@
 // Generated from wit/world.wit by `npm run generate`; do not edit.
+import type { Base64 } from './types.ts';
 
 /** The source of a video or an image: exactly one of `path`, `url` and `content`. */
 export interface Source {
@@ -74,6 +75,8 @@ export interface Image extends Disposable {
    * from the top, without transparency. The result has at most 4,194,304 pixels, and the image at most 67,108,864.
    */
   pixels(width: number, height: number): Uint8Array;
+  /** Returns the same as `pixels`. In base64 it takes a fifth of the time and a tenth of the memory. */
+  pixelsBase64(width: number, height: number): Base64;
 }
 
 /** A new image as it crosses from the host: its handle, and the facts about it. */
@@ -91,8 +94,13 @@ export interface Media {
   readonly Image: {
     /** Fetches (or finds) and probes the image. */
     open(source: Source): Image;
-    /** Probes the file of an image that the guest has, such as a PNG of at most 16,777,216 bytes. */
+    /**
+     * Probes the file of an image that the guest has, such as a PNG of at most 2,700,000 bytes. `decode-base64` takes
+     * larger files.
+     */
     decode(file: Uint8Array): Image;
+    /** Does the same as `decode` for a file of at most 16,777,216 bytes. */
+    decodeBase64(file: Base64): Image;
   };
 }
 
@@ -103,4 +111,6 @@ export interface MediaCalls {
   'media.open-image': { readonly args: readonly [source: Source]; readonly value: ImageHandle };
   'media.decode': { readonly args: readonly [file: Uint8Array]; readonly value: ImageHandle };
   'media.image-pixels': { readonly args: readonly [image: number, width: number, height: number]; readonly value: Uint8Array };
+  'media.decode-base64': { readonly args: readonly [file: Base64]; readonly value: ImageHandle };
+  'media.pixels-base64': { readonly args: readonly [image: number, width: number, height: number]; readonly value: Base64 };
 }

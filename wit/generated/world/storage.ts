@@ -1,4 +1,5 @@
 // Generated from wit/world.wit by `npm run generate`; do not edit.
+import type { Base64 } from './types.ts';
 
 /** A key with facts about its value. */
 export interface Entry {
@@ -52,6 +53,15 @@ export interface Storage {
    */
   compareAndSet(key: string, expected: Uint8Array | undefined, value: Uint8Array | undefined, expiresInMs: number | undefined): boolean;
   /**
+   * Returns the value of a key as `get` does. In base64, many bytes take a fifth of the time and a tenth of
+   * the memory to cross the border.
+   */
+  getBase64(key: string): Base64 | undefined;
+  /** Sets the value of a key, as `set-text` does. */
+  setBase64(key: string, value: Base64, expiresInMs: number | undefined): void;
+  /** Does the same as `compare-and-set`. */
+  compareAndSetBase64(key: string, expected: Base64 | undefined, value: Base64 | undefined, expiresInMs: number | undefined): boolean;
+  /**
    * Returns the entries whose keys `list` returns. With values, an answer ends before their texts have more than 1 MiB,
    * but not before the first entry. Empty when there are no more.
    */
@@ -69,5 +79,8 @@ export interface StorageCalls {
   'storage.set-expiring': { readonly args: readonly [key: string, value: Uint8Array, expiresInMs: number]; readonly value: undefined };
   'storage.increment': { readonly args: readonly [key: string, by: number, expiresInMs: number | undefined]; readonly value: number };
   'storage.compare-and-set': { readonly args: readonly [key: string, expected: Uint8Array | undefined, value: Uint8Array | undefined, expiresInMs: number | undefined]; readonly value: boolean };
+  'storage.get-base64': { readonly args: readonly [key: string]; readonly value: Base64 | undefined };
+  'storage.set-base64': { readonly args: readonly [key: string, value: Base64, expiresInMs: number | undefined]; readonly value: undefined };
+  'storage.compare-and-set-base64': { readonly args: readonly [key: string, expected: Base64 | undefined, value: Base64 | undefined, expiresInMs: number | undefined]; readonly value: boolean };
   'storage.list-entries': { readonly args: readonly [prefix: string, after: string | undefined, limit: number, withText: boolean]; readonly value: readonly Entry[] };
 }

@@ -1,6 +1,6 @@
 import { AanaError, fail } from '../../../base/core/errors.ts';
 import type { HttpCalls, RequestBody } from '../../../../wit/generated/world/http.ts';
-import { bytesOfBase64 } from './scope/decoded-base64.ts';
+import { bytesOfBase64, toBase64 } from './scope/base64.ts';
 import { computingCost } from './scope/computing-cost.ts';
 import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 import type { HttpOptions } from '../ports.ts';
@@ -26,8 +26,7 @@ export const httpCalls: CallsOf<keyof HttpCalls> = {
     }
   },
   async 'http.read'(scope, handle, least) {
-    const { buffer, byteOffset, byteLength } = await readPiece(scope, handle, least);
-    return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+    return toBase64(await readPiece(scope, handle, least));
   },
   async 'http.read-text'(scope, handle, least) {
     const { text } = scope.get(handle, 'exchange');

@@ -1,7 +1,8 @@
-import type { MediaCalls } from '../../../../wit/generated/world/media.ts';
+import type { ImageHandle, MediaCalls } from '../../../../wit/generated/world/media.ts';
+import { bytesOfBase64, toBase64 } from './scope/base64.ts';
 import { computingCost } from './scope/computing-cost.ts';
 import { mediaSource } from './scope/media-source.ts';
-import type { CallsOf } from './scope/scope.ts';
+import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 
 /** Videos, their audio, and images. */
 export const mediaCalls: CallsOf<keyof MediaCalls> = {
@@ -26,15 +27,21 @@ export const mediaCalls: CallsOf<keyof MediaCalls> = {
     const image = await scope.media().openImage(source, { files, signal, refusalOf, traceparent: context.traceparent });
     return { handle: scope.keep({ kind: 'image', image }), info: image.info };
   },
-  async 'media.decode'(scope, file) {
-    scope.charge(computingCost.process);
-    const { signal, context } = scope;
-    const image = await scope.media().decodeImage(file, { signal, traceparent: context.traceparent });
-    return { handle: scope.keep({ kind: 'image', image }), info: image.info };
-  },
-  async 'media.image-pixels'(scope, handle, width, height) {
-    const { image } = scope.get(handle, 'image');
-    scope.charge(computingCost.pixels(image.info.width * image.info.height + Math.max(0, width * height)));
-    return image.pixels({ width, height }, { signal: scope.signal, traceparent: scope.context.traceparent });
-  },
+  'media.decode': decode,
+  'media.decode-base64': (scope, file) => decode(scope, bytesOfBase64(file, 'the file of an image')),
+  'media.image-pixels': pixels,
+  'media.pixels-base64': async (...args) => toBase64(await pixels(...args)),
 };
+
+async function decode(scope: CapabilityScope, file: Uint8Array): Promise<ImageHandle> {
+  scope.charge(computingCost.process);
+  const { signal, context } = scope;
+  const image = await scope.media().decodeImage(file, { signal, traceparent: context.traceparent });
+  return { handle: scope.keep({ kind: 'image', image }), info: image.info };
+}
+
+async function pixels(scope: CapabilityScope, handle: number, width: number, height: number): Promise<Uint8Array> {
+  const { image } = scope.get(handle, 'image');
+  scope.charge(computingCost.pixels(image.info.width * image.info.height + Math.max(0, width * height)));
+  return image.pixels({ width, height }, { signal: scope.signal, traceparent: scope.context.traceparent });
+}

@@ -1,5 +1,5 @@
 import type { OutputCalls } from '../../../../wit/generated/world/output.ts';
-import { bytesOfBase64 } from './scope/decoded-base64.ts';
+import { bytesOfBase64 } from './scope/base64.ts';
 import type { CallsOf } from './scope/scope.ts';
 
 /** The streamed answer of a streaming endpoint, and an answer that is bytes. Every plugin has them. */

@@ -1,8 +1,10 @@
 import type { StorageCalls } from '../../../../wit/generated/world/storage.ts';
+import { bytesOfBase64, toBase64 } from './scope/base64.ts';
 import type { CallsOf } from './scope/scope.ts';
 
 const maxKeysAtOnce = 1000;
 const atOnce = (limit: number): number => Math.min(limit, maxKeysAtOnce);
+const valueOf = (base64: string): Uint8Array => bytesOfBase64(base64, 'a stored value');
 
 /** Values by key, in the namespace of the plugin. */
 export const storageCalls: CallsOf<keyof StorageCalls> = {
@@ -27,6 +29,20 @@ export const storageCalls: CallsOf<keyof StorageCalls> = {
     user.storage.increment(plugin, key, by, { expiresInMs }),
   'storage.compare-and-set': ({ user, plugin }, key, expected, value, expiresInMs) =>
     user.storage.compareAndSet(plugin, key, { expected, value, expiresInMs }),
+  async 'storage.get-base64'({ user, plugin }, key) {
+    const value = await user.storage.get(plugin, key);
+    return value && toBase64(value);
+  },
+  async 'storage.set-base64'({ user, plugin }, key, value, expiresInMs) {
+    await user.storage.set(plugin, key, valueOf(value), { expiresInMs });
+    return undefined;
+  },
+  'storage.compare-and-set-base64': ({ user, plugin }, key, expected, value, expiresInMs) =>
+    user.storage.compareAndSet(plugin, key, {
+      expected: expected === undefined ? undefined : valueOf(expected),
+      value: value === undefined ? undefined : valueOf(value),
+      expiresInMs,
+    }),
   'storage.list-entries': ({ user, plugin }, prefix, after, limit, withText) =>
     user.storage.entries(plugin, { prefix, after, limit: atOnce(limit), withText }),
 };

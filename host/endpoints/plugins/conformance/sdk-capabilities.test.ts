@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import { silentLogger as log } from '../../../base/core/log/logger.ts';
 import { sqliteDatabases, sqliteModule } from '../../../data/storage/fixtures/databases.ts';
 import { Storage } from '../../../data/storage/index.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
 import { runPlugin } from '../fixtures/run-plugin.ts';
@@ -50,8 +51,19 @@ const steps = defineEndpoint({
     return asked;
   },
 });
+const large = defineEndpoint({
+  ...made, name: 'large', path: '/large', summary: 'Large', uses: ['storage'],
+  async run({ n }, ctx) {
+    const file = new Uint8Array(n).fill(255, n - 1);
+    const image = await ctx.image.decode(file);
+    const pixels = await image.pixels({ width: 2048, height: 2048 });
+    await ctx.storage.setBytes('k', file.subarray(-(2 ** 20)), { expiresInMs: 60_000 });
+    const stored = await ctx.storage.getBytes('k');
+    return [image.width, pixels.length, pixels.at(-1), stored.length, stored.at(-1)];
+  },
+});
 const plain = defineEndpoint({ ...made, name: 'plain', path: '/plain', summary: 'Plain', run: (_, ctx) => [ctx.storage === undefined, ctx.runRemote === undefined] });
-export const endpoint = definePlugin([all, steps, plain], { helpers: [square] });
+export const endpoint = definePlugin([all, steps, large, plain], { helpers: [square] });
 `;
 
 interface Context {
@@ -203,8 +215,14 @@ Sdk('all of them work in the sandbox, and every run starts from what initialize 
   assert.equal(await run(plugin, 'plain', 0), [true, true]);
   assert.equal(
     plugin.endpoints.map(({ name }) => name),
-    ['all', 'steps', 'plain'],
+    ['all', 'steps', 'large', 'plain'],
   );
+});
+
+Sdk('the largest image files, pixels and values pass within the usual limits', async (context) => {
+  const plugin = await load(context, { capabilities: ['media', 'storage', 'http', 'remote'], hosts: ['a.example'] });
+  assert.equal(await run(plugin, 'large', 2 ** 24), [2 ** 24, 3 * 2 ** 22, 255, 2 ** 20, 255]);
+  assert.is((await errorOf(run(plugin, 'large', 2 ** 24 + 1))).name, 'ArgumentsTooLarge');
 });
 
 Sdk('repositories are gone through page by page, and read and written with one name', async (context) => {
@@ -263,7 +281,7 @@ Sdk('a plugin that does not ask for what its endpoint uses does not load, with a
 
 Sdk('what is not asked for is not in the component', async (context) => {
   const text = source
-    .replace("uses: ['storage', 'remote'],", '')
+    .replace(/uses: \[.*?\],/g, '')
     .replace(/async run\(\{ n \}, ctx\)[\s\S]*?\n  \},\n\}\);/, 'run: () => 1 });');
   await load(context, {}, text);
   const { imports } = await context.host.inspect(context.dir);

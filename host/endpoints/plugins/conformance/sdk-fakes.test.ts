@@ -66,7 +66,7 @@ Fakes('storage takes and refuses the keys, times and numbers that the real one d
   const real = new Storage({ config: await databases.create(), log: silentLogger, sqliteModule });
   const store = new PluginStorage(real);
   const fake = fakeStorage(new Map(), () => 0);
-  const one = Uint8Array.of(49);
+  const one = Uint8Array.of(49); // MQ== in base64
   const outcome = async (work: () => unknown): Promise<unknown> => {
     try {
       return (await work()) ?? 'nothing';
@@ -86,7 +86,7 @@ Fakes('storage takes and refuses the keys, times and numbers that the real one d
           [() => store.increment('p', key, by, { expiresInMs }), () => fake.increment(key, by, expiresInMs)],
           [
             () => store.compareAndSet('p', key, { expected: one, value: undefined, expiresInMs }),
-            () => fake.compareAndSet(key, one, undefined, expiresInMs),
+            () => fake.compareAndSetBase64(key, 'MQ==', undefined, expiresInMs),
           ],
           [() => store.set('p', key, one, { expiresInMs }), () => fake.setText(key, '1', expiresInMs)],
           [() => store.list('p', { prefix: '', limit: 9 }), () => fake.list('', undefined, 9)],

@@ -40,6 +40,22 @@ Border('arguments over a limit are refused by its name', () => {
     refusal(() => requireArguments('storage.set', ['k', new Uint8Array(borderLimits.callBytes + 1)], answerBytes)),
     /^ArgumentsTooLarge: .* limit of 16777216 bytes$/,
   );
+  const bytes = Buffer.alloc(borderLimits.callBytes);
+  const decoding = (file: Buffer): void => requireArguments('media.decode-base64', [file.toString('base64')], 1);
+  assert.not.throws(() => decoding(bytes));
+  assert.match(
+    refusal(() => decoding(Buffer.alloc(borderLimits.callBytes + 1))),
+    /^ArgumentsTooLarge: .* limit of 16777216 bytes$/,
+  );
+  const swapping = ['k', ...[bytes, Buffer.alloc(1)].map((each) => each.toString('base64')), undefined];
+  assert.match(
+    refusal(() => requireArguments('storage.compare-and-set-base64', swapping, 1)),
+    /limit of 16777216 bytes$/,
+  );
+  assert.match(
+    refusal(() => requireArguments('storage.set-base64', ['k'.repeat(2 ** 22 + 1), '', undefined], 1)),
+    /limit of 4194304 characters$/,
+  );
   assert.match(
     refusal(() => requireArguments('remote.start', ['h', deep(257)], answerBytes)),
     /deeper than/,

@@ -13,7 +13,7 @@ import type { GuestResult, HostCalls, HostOperation, WitEndpoint, WitError } fro
 export const borderLimits = {
   /** Maximum characters of all texts of a call. */
   callChars: 4 * 1024 * 1024,
-  /** Maximum bytes of all byte arrays of a call. */
+  /** Maximum bytes of all byte arrays of a call, also in base64. */
   callBytes: 16 * 1024 * 1024,
   /** Maximum elements of all lists of a call, plus members of all records. */
   callElements: 100_000,
@@ -44,13 +44,24 @@ const jsonArguments: { readonly [O in HostOperation]?: (...args: HostCalls[O]['a
   'remote.start': (_name, input) => [input],
 };
 
+/** The places of arguments that are bytes in base64. They count as bytes, not as characters. */
+const base64Arguments: { readonly [O in HostOperation]?: readonly number[] } = {
+  'media.decode-base64': [0],
+  'storage.set-base64': [1],
+  'storage.compare-and-set-base64': [1, 2],
+};
+
 /** Throws `ArgumentsTooLarge`, or `OutputTooLarge` for a streamed value over `answerBytes`. */
 export function requireArguments(operation: HostOperation, args: readonly unknown[], answerBytes: number): void {
   if (operation === 'output.write') return requireAnswer(String(args[0]), answerBytes);
   if (operation === 'crypto.perform') return; // has limits of its own
   const size = new Size();
-  // The body of a request has a limit of its own.
-  for (const arg of operation === 'http.send' ? args.slice(0, 1) : args) size.take(arg);
+  const bytes = base64Arguments[operation];
+  for (const [at, arg] of args.entries()) {
+    if (operation === 'http.send' && at === 1) continue; // the body of a request has a limit of its own
+    if (bytes?.includes(at) && typeof arg === 'string') size.takeBytes(Buffer.byteLength(arg, 'base64'));
+    else size.take(arg);
+  }
   const textsOf = jsonArguments[operation] as ((...of: readonly unknown[]) => readonly unknown[]) | undefined;
   let elements = borderLimits.jsonElements;
   for (const text of textsOf?.(...args) ?? [])
@@ -68,14 +79,18 @@ class Size {
       this.#chars += value.length;
       if (this.#chars > borderLimits.callChars) throw tooLarge(borderLimits.callChars, 'characters');
     } else if (ArrayBuffer.isView(value)) {
-      this.#bytes += value.byteLength;
-      if (this.#bytes > borderLimits.callBytes) throw tooLarge(borderLimits.callBytes, 'bytes');
+      this.takeBytes(value.byteLength);
     } else if (typeof value === 'object' && value !== null) {
       const members = Array.isArray(value) ? value : Object.values(value);
       this.#elements += members.length;
       if (this.#elements > borderLimits.callElements) throw tooLarge(borderLimits.callElements, 'elements');
       for (const member of members) this.take(member);
     }
+  }
+
+  takeBytes(count: number): void {
+    this.#bytes += count;
+    if (this.#bytes > borderLimits.callBytes) throw tooLarge(borderLimits.callBytes, 'bytes');
   }
 }
 

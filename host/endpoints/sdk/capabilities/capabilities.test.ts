@@ -102,6 +102,29 @@ Capabilities('the fake of storage counts, compares, expires and lists', async ()
   );
 });
 
+Capabilities('storage takes bytes as they are at the call, and nothing else in their place', async () => {
+  const plugin = definePlugin([
+    defineEndpoint({
+      ...{ ...anything, name: 'keep' },
+      uses: ['storage'],
+      async run(_, { storage }) {
+        const bytes = Uint8Array.of(0, 255);
+        const calls = [storage.setBytes('a', bytes), storage.compareAndSetBytes('b', undefined, bytes)];
+        bytes.fill(1);
+        await Promise.all(calls);
+        for (const other of ['text', '', [1], bytes.buffer] as never[]) {
+          assert.throws(() => storage.setBytes('a', other), /must be a Uint8Array/);
+          assert.throws(() => storage.compareAndSetBytes('a', undefined, other), /must be a Uint8Array/);
+        }
+        return [await storage.getBytes('a'), await storage.getBytes('b'), await storage.getBytes('c')].map(
+          (each) => each && [...each],
+        );
+      },
+    }),
+  ]);
+  assert.equal((await runEndpoint(plugin, 'keep', {})).output, [[0, 255], [0, 255], null]);
+});
+
 Capabilities('an endpoint that uses what the plugin does not have fails with a sentence', async () => {
   const error = await failure(runEndpoint(counting, 'count', {}, { storage: null }));
   assert.equal([error.name, error.kind, error.data], ['CapabilityDenied', 'denied', { capability: 'storage' }]);

@@ -1,3 +1,4 @@
+import { fromBase64 } from '../guest/base64.ts';
 import { hostPromise, waitFor } from '../guest/event-loop.ts';
 import { hostCall } from '../host-error.ts';
 import type { Chunks } from '../../../../wit/generated/world/deployments.ts';
@@ -133,7 +134,7 @@ export class Image implements Disposable {
     width = this.width,
     height = this.height,
   }: { readonly width?: number; readonly height?: number } = {}): Promise<Uint8Array> {
-    return hostPromise(() => this.handle.pixels(width, height));
+    return hostPromise(() => this.handle.pixelsBase64(width, height), fromBase64);
   }
 
   /** Frees it before the end of the run. */

@@ -19,8 +19,9 @@ export function fromBase64(text: string): Uint8Array {
   }
 }
 
-/** Encodes bytes in base64, with padding. */
+/** Encodes bytes in base64, with padding. Throws `TypeError` for what JavaScript may pass instead. */
 export function toBase64(bytes: Uint8Array): string {
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('bytes must be a Uint8Array');
   const native = (bytes as NativeBytes).toBase64?.();
   return native ?? btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
 }

@@ -1,4 +1,5 @@
 import type { Storage } from '../../../../wit/generated/world/storage.ts';
+import { fromBase64, toBase64 } from '../guest/base64.ts';
 import { compareUtf8, decodeUtf8, encodeUtf8 } from '../guest/utf8.ts';
 import { HostError, toErrorRecord } from '../host-error.ts';
 
@@ -47,6 +48,14 @@ export function fakeStorage(values: FakeStorage, now: () => number): Storage {
     checkExpiry(expiresInMs);
     write(key, bytes, expiresInMs);
   };
+  const compareAndSet: Storage['compareAndSet'] = (name, expected, value, expiresInMs) => {
+    const key = checked(name);
+    checkExpiry(expiresInMs);
+    if (!isSame(read(key), expected)) return false;
+    if (value) write(key, value, expiresInMs);
+    else remove(key);
+    return true;
+  };
   const list = (prefix: string, after: string | undefined, limit: number): string[] => {
     removeExpired();
     return [...values.keys()]
@@ -85,14 +94,14 @@ export function fakeStorage(values: FakeStorage, now: () => number): Storage {
       else values.set(key, sum);
       return sum;
     },
-    compareAndSet: (name, expected, value, expiresInMs) => {
-      const key = checked(name);
-      checkExpiry(expiresInMs);
-      if (!isSame(read(key), expected ?? undefined)) return false;
-      if (value) write(key, value, expiresInMs);
-      else remove(key);
-      return true;
+    compareAndSet,
+    getBase64: (name) => {
+      const bytes = read(checked(name));
+      return bytes && toBase64(bytes);
     },
+    setBase64: (name, base64, expiresInMs) => writeChecked(name, fromBase64(base64), expiresInMs),
+    compareAndSetBase64: (name, expected, value, expiresInMs) =>
+      compareAndSet(name, decoded(expected), decoded(value), expiresInMs),
     listEntries: (prefix, after, limit, withText) =>
       list(prefix, after, limit).map((key) => {
         const bytes = bytesOf(values.get(key));
@@ -120,6 +129,9 @@ function textOf(bytes: Uint8Array): string | undefined {
   const text = decodeUtf8(bytes);
   return isSame(encodeUtf8(text), bytes) ? text : undefined;
 }
+
+const decoded = (base64: string | undefined): Uint8Array | undefined =>
+  base64 === undefined ? undefined : fromBase64(base64);
 
 const isSame = (a: Uint8Array | undefined, b: Uint8Array | undefined): boolean =>
   a === undefined || b === undefined ? a === b : a.length === b.length && a.every((byte, at) => byte === b[at]);

@@ -11,7 +11,7 @@ import type { Host, LogLevel } from '../host.ts';
 import { after, isPromise, type MaybePromise } from '../maybe-promise.ts';
 import { forgetLeft, neverSettled, requireNothingLeft } from '../guest/event-loop.ts';
 import type { Plugin } from '../plugin.ts';
-import { fromBase64 } from '../guest/base64.ts';
+import { fromBase64, toBase64 } from '../guest/base64.ts';
 
 /**
  * The methods of a deployment. They get the arguments that a deployment gets, with the fake audio and images in place
@@ -209,6 +209,7 @@ class FakeRun {
     Image: {
       open: (source) => atBorder(() => this.#heldImage(this.#fakes.image?.(source))),
       decode: (file) => atBorder(() => this.#heldImage(this.#fakes.decodedImage?.(file))),
+      decodeBase64: (file) => this.#media.Image.decode(fromBase64(file)),
     },
   };
 
@@ -287,6 +288,7 @@ class FakeRun {
     const image = this.#handle({
       info: () => ({ width, height, format }),
       pixels: (w: number, h: number) => atBorder(() => pixels(w, h)),
+      pixelsBase64: (w: number, h: number) => atBorder(() => toBase64(pixels(w, h))),
     });
     this.#images.set(image, { width, height, format });
     return image;

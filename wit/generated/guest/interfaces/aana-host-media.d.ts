@@ -1,6 +1,7 @@
 // Generated from wit/world.wit by `npm run generate`; do not edit.
 /// <reference path="./aana-host-types.d.ts" />
 declare module 'aana:host/media@0.1.0' {
+  export type Base64 = import('aana:host/types@0.1.0').Base64;
   export type Error = import('aana:host/types@0.1.0').Error;
   /**
    * The source of a video or an image: exactly one of `path`, `url` and `content`.
@@ -79,7 +80,8 @@ declare module 'aana:host/media@0.1.0' {
     */
     static open(source: Source): Image;
     /**
-    * Probes the file of an image that the guest has, such as a PNG of at most 16,777,216 bytes.
+    * Probes the file of an image that the guest has, such as a PNG of at most 2,700,000 bytes. `decode-base64` takes
+    * larger files.
     */
     static decode(file: Uint8Array): Image;
     info(): ImageInfo;
@@ -88,6 +90,14 @@ declare module 'aana:host/media@0.1.0' {
     * from the top, without transparency. The result has at most 4,194,304 pixels, and the image at most 67,108,864.
     */
     pixels(width: number, height: number): Uint8Array;
+    /**
+    * Does the same as `decode` for a file of at most 16,777,216 bytes.
+    */
+    static decodeBase64(file: Base64): Image;
+    /**
+    * Returns the same as `pixels`. In base64 it takes a fifth of the time and a tenth of the memory.
+    */
+    pixelsBase64(width: number, height: number): Base64;
     [Symbol.dispose](): void;
   }
 

@@ -1,4 +1,4 @@
-import { decodedBase64 } from '../scope/decoded-base64.ts';
+import { decodedBase64 } from '../scope/base64.ts';
 import { refuse } from './limits.ts';
 
 /** Decodes base64 with padding, of at most so many bytes. */

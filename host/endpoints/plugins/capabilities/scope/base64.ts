@@ -1,5 +1,9 @@
 import { fail } from '../../../../base/core/errors.ts';
 
+/** Returns base64 with padding. */
+export const toBase64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+
 /** Returns the bytes of base64 with padding, or undefined for another text. */
 export function decodedBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
