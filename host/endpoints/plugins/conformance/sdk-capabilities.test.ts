@@ -59,7 +59,8 @@ const large = defineEndpoint({
     const pixels = await image.pixels({ width: 2048, height: 2048 });
     await ctx.storage.setBytes('k', file.subarray(-(2 ** 20)), { expiresInMs: 60_000 });
     const stored = await ctx.storage.getBytes('k');
-    return [image.width, pixels.length, pixels.at(-1), stored.length, stored.at(-1)];
+    const named = await ctx.image.decode(' data:image/png;\\n base64,iVBO\\r\\n\\tRw==\\n');
+    return [image.width, pixels.length, pixels.at(-1), stored.length, stored.at(-1), named.width];
   },
 });
 const plain = defineEndpoint({ ...made, name: 'plain', path: '/plain', summary: 'Plain', run: (_, ctx) => [ctx.storage === undefined, ctx.runRemote === undefined] });
@@ -221,7 +222,7 @@ Sdk('all of them work in the sandbox, and every run starts from what initialize 
 
 Sdk('the largest image files, pixels and values pass within the usual limits', async (context) => {
   const plugin = await load(context, { capabilities: ['media', 'storage', 'http', 'remote'], hosts: ['a.example'] });
-  assert.equal(await run(plugin, 'large', 2 ** 24), [2 ** 24, 3 * 2 ** 22, 255, 2 ** 20, 255]);
+  assert.equal(await run(plugin, 'large', 2 ** 24), [2 ** 24, 3 * 2 ** 22, 255, 2 ** 20, 255, 4]);
   assert.is((await errorOf(run(plugin, 'large', 2 ** 24 + 1))).name, 'ArgumentsTooLarge');
 });
 

@@ -447,7 +447,7 @@ Capabilities('images of a dialog and of a data URL reach the deployment as handl
     defineEndpoint({
       ...{ ...anything, name: 'look' },
       async run(_, ctx) {
-        const image = await ctx.image.decode('data:image/png;base64,iVBORw==');
+        const image = await ctx.image.decode(' data:image/png;\r\n base64,iVBO\r\n\tRw==\n');
         const part = { type: 'image' as const, image };
         const dialog = {
           messages: [{ role: 'user' as const, content: [part, { type: 'text' as const, text: '?' }, part] }],

@@ -1,14 +1,15 @@
 import { HostError } from '../host-error.ts';
 import { fromBase64 } from './base64.ts';
 
-const HEAD = /^data:image\/[\w.+-]+(?:;[\w.+-]+=[\w.+-]+)*;base64,/i;
+const HEAD = /^data:image\/[\w.+-]+(?:;[\w.+-]+=[\w.+-]+)*;base64,$/i;
+
 /** Returns the bytes of an image in a data URL. Throws `InvalidDataUrl`. */
 export function dataUrlBytes(text: string): Uint8Array {
-  const url = text.replace(/\s+/g, ''); // encoders break lines
-  const head = HEAD.exec(url.slice(0, 200))?.[0];
-  if (head === undefined) throw invalid('it does not begin like data:image/png;base64,');
+  const begin = text.slice(0, 400).indexOf(',') + 1;
+  const head = text.slice(0, begin).replace(/\s+/g, ''); // encoders break lines
+  if (!HEAD.test(head)) throw invalid('it does not begin like data:image/png;base64,');
   try {
-    return fromBase64(url.slice(head.length));
+    return fromBase64(text.slice(begin)); // which skips white space
   } catch (error) {
     throw invalid((error as Error).message);
   }
