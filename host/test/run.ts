@@ -9,6 +9,7 @@ import { join, relative } from 'node:path';
 import { packageRoot } from '../base/core/package-root.ts';
 import { testEnvironment } from './environment.ts';
 import { describeFileTimes, longestFirst, readFileTimes, recordFileTimes } from './file-times.ts';
+import { withSourcePositions } from './source-positions.ts';
 
 const FILE_TIMEOUT_MS = 600_000;
 /** With more jobs at once, the timings of tests would differ from those of a machine with two cores. */
@@ -69,7 +70,7 @@ export const failedTests = (output: string): string[] => output.match(/^ +FAIL +
 
 function runFile(file: string, env: NodeJS.ProcessEnv): Promise<FileResult> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--enable-source-maps', '--import', CPU_SECONDS, file], {
+    const child = spawn(process.execPath, ['--import', CPU_SECONDS, file], {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
       detached: true,
@@ -134,7 +135,7 @@ function report(source: string, result: MeasuredResult, seconds: number): void {
       `${seconds.toFixed(1)} s${cpu}`,
     ...(output.match(/^SKIP .*$/gm) ?? []).map((line) => `     ${line}`),
     ...(problem ? [`     ${source} ${problem}`] : []),
-    ...(failed > 0 ? [output] : []),
+    ...(failed > 0 ? [withSourcePositions(output)] : []),
   ];
   process.stdout.write(`${lines.join('\n')}\n`);
 }

@@ -33,10 +33,10 @@ const HARMLESS = [
 ];
 /** Listeners without a connection of a client: of a server that starts, of a look for servers, and of a handshake, whose
  * errors go to the listener that begins it. */
-const OTHERS = /server\/listening\.ts|control\/addresses\.ts|handshake\.ts/;
+const OTHERS = /server\/listening\.[jt]s|control\/addresses\.[jt]s|handshake\.[jt]s/;
 
 /** A listener whose event no client can cause. */
-const UNREACHABLE = /control-server\.ts\S* error$/;
+const UNREACHABLE = /control-server\.[jt]s\S* error$/;
 
 /** What `once` registers: up to Node 24, and from Node 26. */
 const ONCE = new Set(['bound onceWrapper', 'wrapper']);
@@ -92,7 +92,7 @@ class Registrations implements Disposable {
 
 const SOCKET_LIMITS = {
   ...{ max_sockets: 5, max_sockets_per_caller: 5, max_message_bytes: 1000, max_buffered_bytes: 1000 },
-  ...{ ping_interval_s: 60, idle_timeout_s: 60, max_duration_s: 60 },
+  ...{ ping_interval_s: 10, idle_timeout_s: 10, max_duration_s: 10 },
 };
 
 /** Answers requests, and echoes the messages of WebSockets. */
