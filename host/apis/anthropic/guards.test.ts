@@ -9,7 +9,7 @@ import Anthropic, {
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../inference/engines/fixtures/cannot-run.ts';
-import { failureOf as failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { skip } from '../../test/skip.ts';
 import type { ConfigInput } from 'aana-host';
 import { type OpenAiApp, registerEndless, startOpenAiApp } from '../openai/fixtures/openai-app.ts';
@@ -22,18 +22,18 @@ const clientOf = ({ url }: OpenAiApp, options: object = { apiKey: 'none' }): Ant
 
 Guards('a key of ours is the key of the client, or its token; its scopes hold', async () => {
   await using at = await startOpenAiApp({ config: { api_service: { enabled: true } } });
-  const wrong = await failure(clientOf(at, { apiKey: 'sk-unknown' }).messages.create(HELLO), AuthenticationError);
+  const wrong = await errorOf(clientOf(at, { apiKey: 'sk-unknown' }).messages.create(HELLO), AuthenticationError);
   assert.equal([wrong.status, wrong.type], [401, 'authentication_error']);
   const { apiKey } = await at.app.apiKeys!.create({ user_id: 'ann' });
   for (const options of [{ apiKey }, { authToken: apiKey }])
     assert.is((await clientOf(at, options).messages.create(HELLO)).content.length, 1);
   const { apiKey: reader } = await at.app.apiKeys!.create({ user_id: 'bob', scopes: ['/v1/models'] });
-  const denied = await failure(clientOf(at, { apiKey: reader }).messages.create(HELLO), PermissionDeniedError);
+  const denied = await errorOf(clientOf(at, { apiKey: reader }).messages.create(HELLO), PermissionDeniedError);
   assert.is(denied.type, 'permission_error');
   const { apiKey: counter } = await at.app.apiKeys!.create({ user_id: 'bob', scopes: ['/v1/messages/count_tokens'] });
   const { model, messages } = HELLO;
   assert.ok((await clientOf(at, { apiKey: counter }).messages.countTokens({ model, messages })).input_tokens > 0);
-  await failure(clientOf(at, { apiKey: counter }).messages.create(HELLO), PermissionDeniedError);
+  await errorOf(clientOf(at, { apiKey: counter }).messages.create(HELLO), PermissionDeniedError);
 });
 
 Guards('a limit has the exception of Anthropic, and strict servers refuse parameters by name', async () => {
@@ -45,10 +45,10 @@ Guards('a limit has the exception of Anthropic, and strict servers refuse parame
   const limit = (name: string): string | null => headers.get(`anthropic-ratelimit-requests-${name}`);
   assert.equal([limit('limit'), limit('remaining')], ['3', '2']);
   assert.ok(Date.parse(limit('reset')!) > Date.now());
-  const strict = await failure(client.messages.create({ ...HELLO, inference_geo: 'eu' }), BadRequestError);
+  const strict = await errorOf(client.messages.create({ ...HELLO, inference_geo: 'eu' }), BadRequestError);
   assert.match(strict.message, /inference_geo/);
   assert.is((await client.messages.create({ ...HELLO, metadata: { user_id: 'me' } })).content.length, 1);
-  const limited = await failure(client.messages.create(HELLO), RateLimitError);
+  const limited = await errorOf(client.messages.create(HELLO), RateLimitError);
   assert.equal([limited.status, limited.type], [429, 'rate_limit_error']);
   assert.ok(Number(limited.headers!.get('retry-after')) > 0);
 });
@@ -86,7 +86,7 @@ Guards('an error in a stream is its last event, which the client throws', async 
   let pieces = 0;
   const stream = clientOf(at).messages.stream(ENDLESS);
   stream.on('text', () => (pieces += 1));
-  const error = await failure(stream.finalMessage(), APIError);
+  const error = await errorOf(stream.finalMessage(), APIError);
   assert.ok(pieces > 1);
   assert.is(error.type, 'timeout_error');
   const response = await at.post('/v1/messages', { ...ENDLESS, stream: true });
@@ -105,7 +105,7 @@ Guards('a client that leaves ends its answer', async () => {
   const client = clientOf(at);
   const stream = client.messages.stream(ENDLESS);
   stream.on('text', () => stream.abort());
-  await failure(stream.finalMessage(), APIError);
+  await errorOf(stream.finalMessage(), APIError);
   // The only place of the engine is free again.
   assert.is((await client.messages.create({ ...HELLO, model: 'endless' })).stop_reason, 'max_tokens');
 });

@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { makeApp, makeFolder, started } from '../../application/fixtures/test-app.ts';
 import type { AanaApp } from 'aana-host';
 import { ABSENT_ROUTES } from './absent-routes.ts';
-import { failureOf } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 
 const Absent = suite('routes of OpenAI’s API that are absent');
 const folder = makeFolder();
@@ -34,7 +34,7 @@ Absent('are refused with 404 and what is there instead, and the client does not 
     [() => client.chat.completions.retrieve('chatcmpl-1'), /has no stored chat completions/],
   ];
   for (const [work, message] of cases) {
-    const error = await failureOf(work(), NotFoundError);
+    const error = await errorOf(work(), NotFoundError);
     assert.equal([error.code, error.type, error.param], ['unknown_url', 'invalid_request_error', null]);
     assert.match(error.message, message);
   }

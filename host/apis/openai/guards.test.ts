@@ -12,7 +12,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { Recorder } from '../../application/fixtures/recorder.ts';
 import { cannotRun } from '../../inference/engines/fixtures/cannot-run.ts';
-import { failureOf as failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { until } from '../../test/helpers/server.ts';
 import { skip } from '../../test/skip.ts';
 import { type ConfigInput, LlamaTextGenerationDeployment } from 'aana-host';
@@ -39,7 +39,7 @@ Guards('a key of ours is the key of the client; its scopes hold, and its user is
         }),
       ),
   });
-  const wrong = await failure(withKey(at, 'sk-unknown').chat.completions.create(HELLO), AuthenticationError);
+  const wrong = await errorOf(withKey(at, 'sk-unknown').chat.completions.create(HELLO), AuthenticationError);
   assert.equal([wrong.status, wrong.code, wrong.type], [401, 'invalid_api_key', 'invalid_request_error']);
   const { apiKey } = await at.app.apiKeys!.create({ user_id: 'ann' });
   const answer = await withKey(at, apiKey).chat.completions.create({ ...HELLO, model: 'watched' });
@@ -56,15 +56,15 @@ Guards('a key of ours is the key of the client; its scopes hold, and its user is
   const { apiKey: reader } = await at.app.apiKeys!.create({ user_id: 'bob', scopes: ['/v1/models'] });
   const client = withKey(at, reader);
   assert.is((await client.models.list()).data.length, 2);
-  const denied = await failure(client.chat.completions.create(HELLO), PermissionDeniedError);
+  const denied = await errorOf(client.chat.completions.create(HELLO), PermissionDeniedError);
   assert.is(denied.code, 'insufficient_permissions');
   const { apiKey: all } = await at.app.apiKeys!.create({ user_id: 'bob', scopes: ['/v1/*'] });
   assert.is((await withKey(at, all).chat.completions.create(HELLO)).choices.length, 1);
 
   const upload = async () => ({ file: await toFile(Buffer.from('audio'), 'a.wav'), model: 'whisper-1' });
-  await failure(client.audio.transcriptions.create(await upload()), PermissionDeniedError);
-  await failure(client.audio.translations.create(await upload()), PermissionDeniedError);
-  const missing = await failure(withKey(at, all).audio.transcriptions.create(await upload()), NotFoundError);
+  await errorOf(client.audio.transcriptions.create(await upload()), PermissionDeniedError);
+  await errorOf(client.audio.translations.create(await upload()), PermissionDeniedError);
+  const missing = await errorOf(withKey(at, all).audio.transcriptions.create(await upload()), NotFoundError);
   assert.is(missing.code, 'model_not_found');
   assert.match(missing.message, /add a model of speech to text \(WhisperDeployment\) to its deployments/);
 });
@@ -83,10 +83,10 @@ Guards('a key for some models sees and uses these, and no others', async () => {
   for (const model of ['tiny', 'gpt-4o'])
     assert.is((await client.chat.completions.create({ ...HELLO, model })).choices.length, 1);
   for (const model of ['second', 'gpt-4o-mini']) {
-    const missing = await failure(client.chat.completions.create({ ...HELLO, model }), NotFoundError);
+    const missing = await errorOf(client.chat.completions.create({ ...HELLO, model }), NotFoundError);
     assert.is(missing.code, 'model_not_found');
     assert.match(missing.message, /the models are tiny, gpt-4o$/);
-    await failure(client.models.retrieve(model), NotFoundError);
+    await errorOf(client.models.retrieve(model), NotFoundError);
   }
   const headers = { authorization: `Bearer ${apiKey}` };
   assert.is((await at.post('/chat/completions', HELLO, headers)).status, 200);
@@ -102,7 +102,7 @@ Guards('nothing tells clients the folders of the machine', async () => {
   assert.is(((await at.client.models.retrieve('tiny')) as { model?: unknown }).model, 'tiny.gguf');
   assert.is((await at.client.chat.completions.create({ ...HELLO, model: 'tiny.gguf' })).choices.length, 1);
   const long = [{ role: 'user' as const, content: 'dog '.repeat(2000) }];
-  const error = await failure(at.client.chat.completions.create({ ...HELLO, messages: long }), BadRequestError);
+  const error = await errorOf(at.client.chat.completions.create({ ...HELLO, messages: long }), BadRequestError);
   assert.is(error.code, 'context_length_exceeded');
   assert.match(error.message, /^400 tiny\.gguf cannot take the prompt: /);
 });
@@ -116,7 +116,7 @@ Guards('a limit has the headers and the exception of OpenAI', async () => {
   assert.equal([header('limit'), header('remaining')], ['2', '1']);
   assert.match(header('reset')!, /^[0-9]+s$/);
   await at.client.models.list();
-  const limited = await failure(at.client.models.list().withResponse(), RateLimitError);
+  const limited = await errorOf(at.client.models.list().withResponse(), RateLimitError);
   assert.equal([limited.code, limited.type, limited.status], ['rate_limit_exceeded', 'rate_limit_error', 429]);
   assert.ok(Number(limited.headers!.get('retry-after')) > 0);
 });
@@ -130,8 +130,8 @@ Guards('users without an active subscription have no quota where it is required'
   const stored = await client.responses.create({ model: 'tiny', input: 'Once', max_output_tokens: 1 });
   await at.app.apiKeys!.setSubscription('ann', false);
   for (const path of ['chat/completions', 'completions', 'embeddings', 'responses', 'Chat/Completions/'])
-    await failure(client.post(`/${path}`, { body: HELLO }), RateLimitError);
-  const error = await failure(client.chat.completions.create(HELLO), RateLimitError);
+    await errorOf(client.post(`/${path}`, { body: HELLO }), RateLimitError);
+  const error = await errorOf(client.chat.completions.create(HELLO), RateLimitError);
   assert.equal([error.status, error.code, error.type], [429, 'insufficient_quota', 'insufficient_quota']);
   assert.match(error.message, /\/v1\/chat\/completions needs an active subscription$/);
   const headers = { authorization: `Bearer ${apiKey}` };
@@ -191,7 +191,7 @@ Guards('strict servers refuse parameters without effect by name', async () => {
     [{ modalities: ['text', 'audio'] }, 'modalities'],
   ];
   for (const [more, param] of refused) {
-    const error = await failure(at.client.chat.completions.create({ ...HELLO, ...more }), BadRequestError);
+    const error = await errorOf(at.client.chat.completions.create({ ...HELLO, ...more }), BadRequestError);
     assert.equal([error.code, error.param], ['unsupported_parameter', param]);
   }
   const harmless = { user: 'me', metadata: { a: 'b' }, store: false, modalities: ['text' as const], seed: null };
@@ -241,7 +241,7 @@ Guards('an error in a stream is its last event, which the client throws', async 
   const read = async (): Promise<void> => {
     for await (const chunk of await at.client.chat.completions.create(request)) chunks += chunk.choices.length;
   };
-  const error = await failure(read(), APIError);
+  const error = await errorOf(read(), APIError);
   assert.ok(chunks > 1);
   assert.equal([error.code, error.type], ['timeout_error', 'server_error']);
   const text = await (await at.post('/v1/chat/completions', request)).text();

@@ -7,7 +7,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../inference/engines/fixtures/cannot-run.ts';
 import { THINKING_TEMPLATE } from '../../inference/engines/fixtures/thinking-template.ts';
-import { failureOf } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { skip } from '../../test/skip.ts';
 import { llamaOptions, type OpenAiApp, startOpenAiApp } from './fixtures/openai-app.ts';
 
@@ -175,31 +175,31 @@ Histories('of Anthropic have the same prompt as without the blocks of hosted too
 
 Histories('keep the places of their other parts in errors', async () => {
   const input = [ITEMS[0]!, { type: 'function_call_output', call_id: 'none', output: '' }, ...SPOKEN] as Item[];
-  const error = await failureOf(at.client.responses.create({ model: 'tiny', input }), APIError);
+  const error = await errorOf(at.client.responses.create({ model: 'tiny', input }), APIError);
   assert.is(error.param, 'input[1].call_id');
   const image: Item = { role: 'user', content: [{ type: 'input_image', image_url: 'x', detail: 'auto' }] };
   const images = [...ITEMS, ...SPOKEN, image];
-  const refused = await failureOf(at.client.responses.create({ model: 'tiny', input: images }), APIError);
+  const refused = await errorOf(at.client.responses.create({ model: 'tiny', input: images }), APIError);
   assert.is(refused.param, `input[${images.length - 1}].content[0].type`);
   const twice = [ITEMS[0]!, { ...SPOKEN[1]! }, ITEMS[1]!, { ...SPOKEN[1]! }, SPOKEN[0]!];
   assert.is(
-    (await failureOf(at.client.responses.create({ model: 'tiny', input: twice }), APIError)).param,
+    (await errorOf(at.client.responses.create({ model: 'tiny', input: twice }), APIError)).param,
     'input[3].id',
   );
-  const only = await failureOf(at.client.responses.create({ model: 'tiny', input: [ITEMS[0]!] }), APIError);
+  const only = await errorOf(at.client.responses.create({ model: 'tiny', input: [ITEMS[0]!] }), APIError);
   assert.is(only.param, 'input');
 });
 
 Histories('with a compaction are refused, because only the server that made it can read it', async () => {
   for (const type of ['compaction', 'compaction_trigger']) {
     const input = [...SPOKEN, { type, id: 'cmp_1', encrypted_content: 'x' }] as Item[];
-    const error = await failureOf(at.client.responses.create({ model: 'tiny', input }), APIError);
+    const error = await errorOf(at.client.responses.create({ model: 'tiny', input }), APIError);
     assert.equal([error.status, error.param], [400, 'input[4].type']);
     assert.match(error.message, /send the dialog itself/);
   }
   const content = [{ type: 'compaction', content: null }, ...TEXTS] as Anthropic.ContentBlockParam[];
   const messages = dialogWith(content);
-  const error = await failureOf(claude.messages.create({ model: 'tiny', max_tokens: 2, messages }), AnthropicError);
+  const error = await errorOf(claude.messages.create({ model: 'tiny', max_tokens: 2, messages }), AnthropicError);
   assert.match(error.message, /'messages\[1\]\.content\[0\]\.type': .*send the dialog itself/);
 });
 

@@ -5,7 +5,7 @@ import { APIError } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../inference/engines/fixtures/cannot-run.ts';
-import { failureOf } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { skip } from '../../test/skip.ts';
 import { type OpenAiApp, startOpenAiApp } from './fixtures/openai-app.ts';
 
@@ -74,7 +74,7 @@ Hosted('keep the places of the tools behind them in errors and in the header', a
     [{ type: 'custom', format: { type: 'grammar', syntax: 'regex', definition: '(' } }, 'tools[1].format.definition'],
   ] as const) {
     const request = { ...ASK, tools: [TOOLS[0]!, wrong(tool)] };
-    const error = await failureOf(at.client.responses.create(request), APIError);
+    const error = await errorOf(at.client.responses.create(request), APIError);
     assert.is(error.status, 400);
     assert.ok(error.param?.startsWith(param), `${error.param}: ${error.message}`);
   }
@@ -90,11 +90,11 @@ Hosted('keep the places of the tools behind them in errors and in the header', a
 
 Hosted('that the model must call are refused', async () => {
   const chosen = { ...ASK, tools: [TOOLS[1]!], tool_choice: { type: 'web_search_preview' as const } };
-  assert.is((await failureOf(at.client.responses.create(chosen), APIError)).param, 'tool_choice');
+  assert.is((await errorOf(at.client.responses.create(chosen), APIError)).param, 'tool_choice');
   const required = { ...ASK, tools: [TOOLS[0]!], tool_choice: 'required' as const };
-  assert.is((await failureOf(at.client.responses.create(required), APIError)).param, 'tool_choice');
+  assert.is((await errorOf(at.client.responses.create(required), APIError)).param, 'tool_choice');
   const named = { ...CLAUDE, tools: [SEARCH], tool_choice: { type: 'tool' as const, name: 'web_search' } };
-  assert.match((await failureOf(claude.messages.create(named), AnthropicError)).message, /'tool_choice'/);
+  assert.match((await errorOf(claude.messages.create(named), AnthropicError)).message, /'tool_choice'/);
 });
 
 Hosted('are refused with `strict`, and without the setting', async () => {

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { testImage } from '../../../native/lib/fixtures/test-images.ts';
 import { pngOf } from '../../inference/engines/openai/png.ts';
 import type { AanaApp } from 'aana-host';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { testFfmpeg } from '../../test/helpers/media/media-files.ts';
 import { skip } from '../../test/skip.ts';
 import { makeApp, makeFolder, started } from '../fixtures/test-app.ts';
@@ -67,10 +67,10 @@ if (ffmpeg === undefined) {
   OpenImage('paths, other files and extreme sizes are refused', async () => {
     await write('long.png', 2010, 10);
     writeFileSync(inFolder('words.png'), 'words');
-    const refused = async (name: string): Promise<string> => (await failure(open(name))).message;
+    const refused = async (name: string): Promise<string> => (await errorOf(open(name))).message;
     assert.match(await refused('long.png'), /2010 × 10 pixels.*at most 200 times/);
     assert.match(await refused('words.png'), /not an image/);
-    assert.is((await failure(app.openImage({ path: inFolder('long.png') }))).name, 'PathNotAllowedException');
+    assert.is((await errorOf(app.openImage({ path: inFolder('long.png') }))).name, 'PathNotAllowedException');
     assert.equal(temporary(), []);
   });
 

@@ -18,7 +18,7 @@ import { silentLogger } from '../../base/core/log/logger.ts';
 import { packageRoot } from '../../base/core/package-root.ts';
 import { sqliteModule } from '../../data/storage/fixtures/databases.ts';
 import { openDatabase } from '../../data/storage/index.ts';
-import { failureOf } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { until } from '../../test/helpers/server.ts';
 import { makeBackup } from './make-backup.ts';
 import type { Manifest } from './manifest.ts';
@@ -58,7 +58,7 @@ const restore = (source: string, dataDir: string, force = false): Promise<Restor
   restoreBackup({ config: configOf(dataDir), source: join(folder, source), force, ...options });
 
 async function assertRefused(work: Promise<unknown>, kind: string, message: RegExp): Promise<void> {
-  const error = await failureOf(work, AanaError);
+  const error = await errorOf(work, AanaError);
   assert.is(error.kind, kind, error.message);
   assert.match(error.message, message);
 }
@@ -239,7 +239,7 @@ Backup('refuse damaged, foreign and newer backups, and leave the folder as it wa
     await spoil(dir);
     const to = join(folder, 'untouched');
     await mkdir(to, { recursive: true });
-    const error = await failureOf(restore(title.replaceAll(' ', '-'), to), AanaError);
+    const error = await errorOf(restore(title.replaceAll(' ', '-'), to), AanaError);
     assert.match(error.message, expected, title);
     assert.match(error.name, /^(InvalidBackup|BackupRefused)$/);
     assert.equal(await readdir(to), [], title);

@@ -11,6 +11,7 @@ import {
   pluginEndpoints,
   type UploadedFile,
 } from './index.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 
 const Invoke = suite('invoke');
 
@@ -48,15 +49,6 @@ const options = (files: Record<string, UploadedFile> = {}) => ({
   files: new Map(Object.entries(files)),
 });
 
-async function failure(promise: Promise<unknown>): Promise<AanaError> {
-  const error = await promise.then(
-    () => new Error('nothing was thrown'),
-    (thrown: unknown) => thrown,
-  );
-  assert.instance(error, AanaError);
-  return error as AanaError;
-}
-
 Invoke.before.each(() => {
   runs.length = 0;
 });
@@ -77,7 +69,7 @@ const BAD: [title: string, input: unknown, entries: [type: string, loc: (string 
 ];
 for (const [title, input, entries] of BAD) {
   Invoke(`refuses ${title} by name before the run`, async () => {
-    const error = await failure(invoke(look, input, options()));
+    const error = await errorOf(invoke(look, input, options()));
     assert.is(error.name, 'ValidationError');
     assert.is(error.kind, 'invalid-input');
     assert.equal(
@@ -89,13 +81,13 @@ for (const [title, input, entries] of BAD) {
 }
 
 Invoke('refuses an input that names a missing file, and lists the uploaded ones', async () => {
-  const error = await failure(invoke(look, { video: { content: 'clip' } }, options({ other: file('/o') })));
+  const error = await errorOf(invoke(look, { video: { content: 'clip' } }, options({ other: file('/o') })));
   assert.is(error.name, 'UploadedFileNotFound');
   assert.is(error.kind, 'invalid-input');
   assert.is(error.message, 'the input names the file part "clip", but the uploaded file parts are "other"');
   assert.equal((error.data as { loc: unknown }[])[0]?.loc, ['video', 'content']);
   assert.match(
-    (await failure(invoke(look, { video: { content: 'clip' } }, options()))).message,
+    (await errorOf(invoke(look, { video: { content: 'clip' } }, options()))).message,
     'no file was uploaded',
   );
 });
@@ -103,7 +95,7 @@ Invoke('refuses an input that names a missing file, and lists the uploaded ones'
 Invoke('accepts the scheme of a URL in upper and lower case', async () => {
   for (const url of ['http://x/y', 'HTTP://x/y', 'Https://x/y'])
     assert.is(await invoke(look, { video: { url } }, options()), '{"ok":true}');
-  assert.is((await failure(invoke(look, { video: { url: 'ftp://x/y' } }, options()))).name, 'ValidationError');
+  assert.is((await errorOf(invoke(look, { video: { url: 'ftp://x/y' } }, options()))).name, 'ValidationError');
 });
 
 Invoke('finds all files that an input names at any depth', async () => {
@@ -117,7 +109,7 @@ Invoke('finds all files that an input names at any depth', async () => {
     cover: { content: 'a' },
   };
   assert.is(await invoke(deep, body, options({ a: file('/a'), b: file('/b') })), '{"ok":true}');
-  const error = await failure(invoke(deep, body, options({ a: file('/a') })));
+  const error = await errorOf(invoke(deep, body, options({ a: file('/a') })));
   assert.equal(
     (error.data as { loc: unknown }[]).map(({ loc }) => loc),
     [['scenes', 'first', 2, 'cut', 'content']],
@@ -151,7 +143,7 @@ for (const [title, output, places] of WRONG) {
   Invoke(`sends no output of a component that ${title}, streamed or not, and only the log has the place`, async () => {
     for (const streaming of [false, true]) {
       const sent: string[] = [];
-      const error = await failure(
+      const error = await errorOf(
         invoke(giving(output, streaming), {}, { ...options(), write: async (chunk) => void sent.push(chunk) }),
       );
       assert.equal(
@@ -178,7 +170,7 @@ Invoke('reports mismatches that the SDK found in an output only to the log', asy
     ...plugin({}),
     run: () => Promise.reject(new AanaError('OutputError', 'internal', 'text: is no string', { data: places })),
   };
-  const error = await failure(invoke(pluginEndpoints(sdk)[0] as ServedEndpoint, {}, options()));
+  const error = await errorOf(invoke(pluginEndpoints(sdk)[0] as ServedEndpoint, {}, options()));
   assert.equal(
     [error.message, error.data, error.logFields],
     ['endpoint look: its output does not match its schema', {}, { output: places }],
@@ -193,7 +185,7 @@ Invoke('refuses a component whose output schema cannot be checked', () => {
 });
 
 Invoke('refuses an uploaded file that no input names', async () => {
-  const error = await failure(invoke(look, { video: { content: 'a' } }, options({ a: file('/a'), b: file('/b') })));
+  const error = await errorOf(invoke(look, { video: { content: 'a' } }, options({ a: file('/a'), b: file('/b') })));
   assert.equal(error.data, [{ type: 'extra_file', loc: ['b'], msg: 'No input names this file part', input: 'b' }]);
 });
 
@@ -210,7 +202,7 @@ Invoke('finds file names through references, lists and maps, and in a schema tha
   const endpoint = pluginEndpoints(plugin(schema))[0] as ServedEndpoint;
   const input = { tree: { children: [{ file: 'a' }, { children: [{ file: 'b' }] }] }, named: { x: { file: 'c' } } };
   await invoke(endpoint, input, options({ a: file('/a'), b: file('/b'), c: file('/c') }));
-  const error = await failure(invoke(endpoint, input, options({ a: file('/a') })));
+  const error = await errorOf(invoke(endpoint, input, options({ a: file('/a') })));
   assert.equal(
     (error.data as { loc: unknown }[]).map(({ loc }) => loc),
     [
@@ -230,7 +222,7 @@ Invoke('ends a run that takes too long, with the time in the message', async () 
     run: (_input, { signal }) =>
       new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
   });
-  const error = await failure(invoke(slow, {}, { ...options(), timeoutMs: 20 }));
+  const error = await errorOf(invoke(slow, {}, { ...options(), timeoutMs: 20 }));
   assert.is(error.kind, 'deadline-exceeded');
   assert.match(error.message, 'endpoint slow was ended after 0.02 seconds');
 });
@@ -254,7 +246,7 @@ Invoke('passes a host function its input with defaults, and streams the values o
 });
 
 Invoke('does not start when the signal has already aborted', async () => {
-  const error = await failure(
+  const error = await errorOf(
     invoke(
       look,
       { video: { url: 'http://x' } },

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { writeAdapter } from '../../../native/lib/fixtures/tiny-adapter.ts';
 import { writeTinyLlama } from '../../../native/lib/fixtures/tiny-llama.ts';
 import type { DeploymentHandle, DeploymentManager, DeploymentOptionsInput } from '../deployments/index.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { skip } from '../../test/skip.ts';
 import { cannotRun } from './fixtures/cannot-run.ts';
 import { deployed } from './fixtures/real-models.ts';
@@ -81,14 +81,14 @@ Adapters('work for all methods', async () => {
 });
 
 Adapters('a name that there is not is refused with the names that there are', async () => {
-  const { name, message } = await failure(llm.call('generate', { prompt, adapter: 'casual' }));
+  const { name, message } = await errorOf(llm.call('generate', { prompt, adapter: 'casual' }));
   assert.is(name, 'UnknownAdapter');
   assert.match(message, /has no adapter casual; its adapters are: formal, less, none$/);
 });
 
 Adapters('a deployment whose adapter does not fit the model does not start, and says why', async () => {
   const broken = deployed(options({ other: { model_id: other } }));
-  const { message } = await failure(broken.start());
+  const { message } = await errorOf(broken.start());
   assert.match(message, /other\.gguf is for a model of the architecture qwen2, not llama/);
   await broken.shutdown({ graceMs: 0 });
 });

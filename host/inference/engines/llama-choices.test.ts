@@ -9,7 +9,7 @@ import type {
   GenerationDetails,
   TextChunk,
 } from '../../base/schemas/index.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { skip } from '../../test/skip.ts';
 import { cannotRun } from './fixtures/cannot-run.ts';
 import { tinyTexts } from './fixtures/tiny-texts.ts';
@@ -124,7 +124,7 @@ Choices('are refused where they make no sense', async () => {
     [{ n: 1.5 }, 'ValidationError', 'n'],
     [{ n: 2, stop_token_ids: [2_000_000_000] }, 'InvalidSamplingParams', 'stop_token_ids'],
   ] as const) {
-    const error = await failure(generate(params));
+    const error = await errorOf(generate(params));
     assert.is((error as { name?: string }).name, name);
     assert.ok(JSON.stringify([error.message, error]).includes(pattern), error.message);
   }

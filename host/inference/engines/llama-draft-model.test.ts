@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { requantize } from '../../setup/models/convert/requantize.ts';
 import type { DeploymentManager, DeploymentOptionsInput } from '../deployments/index.ts';
 import type { GenerationDetails, TokenLogprob } from '../../base/schemas/index.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { testModel } from '../../test/helpers/models.ts';
 import { skip } from '../../test/skip.ts';
 import { cannotRun } from './fixtures/cannot-run.ts';
@@ -78,13 +78,13 @@ Draft('answers as without a draft model, except where the two likeliest tokens a
 
 Draft('refuses a draft model with another vocabulary, and says why', async () => {
   const speculative = { method: 'draft_model', model: 'qwen2.5-coder-0.5b-instruct' };
-  const { message } = await failure(withModel(speculative, async () => {}));
+  const { message } = await errorOf(withModel(speculative, async () => {}));
   assert.match(message, /draft model .*qwen2\.5-coder.* does not fit the model, because it has another vocabulary/);
   assert.match(message, /it has 151936 tokens, and the model has 49152/);
 });
 
 Draft('refuses a draft model that does not exist', async () => {
-  const { message } = await failure(
+  const { message } = await errorOf(
     withModel({ method: 'draft_model', model: join(folder, 'none.gguf') }, async () => {}),
   );
   assert.match(message, 'none.gguf');

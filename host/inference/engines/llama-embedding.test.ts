@@ -6,12 +6,12 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTinyBert, writeTinyQwen3 } from '../../../native/lib/fixtures/tiny-embedding.ts';
 import { writeTinyLlama } from '../../../native/lib/fixtures/tiny-llama.ts';
-import { AanaError } from '../../base/core/errors.ts';
 import { packageRoot } from '../../base/core/package-root.ts';
 import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
 import { skip } from '../../test/skip.ts';
 import { cannotRun } from './fixtures/cannot-run.ts';
 import { deployed } from './fixtures/real-models.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 
 interface Batch {
   readonly embedding: readonly (readonly number[])[];
@@ -49,15 +49,6 @@ const batch = async (
 const dot = (a: readonly number[] = [], b: readonly number[] = []): number =>
   a.reduce((sum, value, at) => sum + value * (b[at] ?? Number.NaN), 0);
 
-async function failure(promise: Promise<unknown>): Promise<AanaError> {
-  const error = await promise.then(
-    (value) => new Error(`it answered ${JSON.stringify(value).slice(0, 200)}`),
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof AanaError) return error;
-  throw error;
-}
-
 Embedding('has the vectors of sentence-transformers within 0.001', async () => {
   const file = join(packageRoot, 'host/inference/engines/fixtures/minilm-vectors.json');
   const { texts, vectors } = JSON.parse(readFileSync(file, 'utf8')) as { texts: string[]; vectors: number[][] };
@@ -83,7 +74,7 @@ Embedding('takes the tokens of a text as they are, without a prompt', async () =
   assert.is(mixed.tokens[0], 5);
   assert.ok(1 - dot(mixed.embedding[0], text.embedding[0]) < 1e-6);
   assert.is(mixed.tokens[2], 3);
-  const error = await failure(batch(['A cat.', [101, 30_522]]));
+  const error = await errorOf(batch(['A cat.', [101, 30_522]]));
   assert.equal([error.name, error.kind], ['InvalidPrompt', 'bad-request']);
   assert.match(error.message, 'the text at index 1 has the token 30522');
 });
@@ -103,14 +94,14 @@ Embedding('puts a prompt of the configuration before the texts', async () => {
   assert.equal(await batch(['a cat'], { prompt_name: 'none' }), await batch(['a cat']));
   const counted = await minilm.call('count_tokens', { text: 'a cat', prompt_name: 'query' });
   assert.equal(counted, { tokens: 6, max_tokens: 256 });
-  const { name, kind, message } = await failure(batch(['a'], { prompt_name: 'toString' }));
+  const { name, kind, message } = await errorOf(batch(['a'], { prompt_name: 'toString' }));
   assert.equal([name, kind], ['UnknownPrompt', 'bad-request']);
   assert.match(message, 'has no prompt "toString"; it has "query", "none"');
 });
 
 Embedding('refuses a text that is too long with both numbers, or cuts it', async () => {
   const long = 'word '.repeat(300);
-  const { name, kind, fault, message, data } = await failure(batch(['a', long]));
+  const { name, kind, fault, message, data } = await errorOf(batch(['a', long]));
   assert.equal([name, kind, fault], ['PromptTooLongException', 'bad-request', 'caller']);
   assert.match(message, 'the text at index 1 has 302 tokens, the limit is 256');
   assert.equal(data, { prompt_len: 302, max_len: 256 });
@@ -151,7 +142,7 @@ const WRONG: readonly (readonly [args: object, name: string, pattern: RegExp])[]
 ];
 for (const [args, name, pattern] of WRONG) {
   Embedding(`refuses ${JSON.stringify(args).slice(0, 60)}`, async () => {
-    const error = await failure(minilm.call('embed_batch', args as Record<string, unknown>));
+    const error = await errorOf(minilm.call('embed_batch', args as Record<string, unknown>));
     assert.is(error.name, name, error.message);
     assert.match(error.message, pattern);
   });
@@ -160,7 +151,7 @@ for (const [args, name, pattern] of WRONG) {
 async function startFailure(config: object, type = 'LlamaEmbeddingDeployment'): Promise<string> {
   const other = deployed({ type, user_config: { model_kwargs: { n_threads: 1 }, ...config } });
   try {
-    return (await failure(other.start())).message;
+    return (await errorOf(other.start())).message;
   } finally {
     await other.shutdown({ graceMs: 0 });
   }

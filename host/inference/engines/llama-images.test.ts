@@ -11,7 +11,7 @@ import { writeTinyLlama } from '../../../native/lib/fixtures/tiny-llama.ts';
 import { artifactOf } from '../../io/artifacts/index.ts';
 import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
 import type { ChatOutputWithDetails, ImageReference } from '../../base/schemas/index.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { skip } from '../../test/skip.ts';
 import { cannotRun } from './fixtures/cannot-run.ts';
 import { deployed } from './fixtures/real-models.ts';
@@ -80,7 +80,7 @@ Images('an answer depends on the image, whose tokens are counted', async () => {
 Images('a reference that does not fit its file, or is none, is refused by name', async () => {
   const lions = await reference(1);
   const refused = async (image: unknown): Promise<{ name: string; message: string }> => {
-    const { name, message } = await failure(chat(seen(image)));
+    const { name, message } = await errorOf(chat(seen(image)));
     return { name, message };
   };
   assert.match((await refused({ ...lions, width: 63 })).message, /three bytes for each pixel/);
@@ -96,14 +96,14 @@ Images('a reference that does not fit its file, or is none, is refused by name',
   const many = {
     messages: [{ role: 'user', content: Array.from({ length: 65 }, () => ({ type: 'image', image: lions })) }],
   };
-  assert.match((await failure(chat(many))).message, /more than 64 images/);
+  assert.match((await errorOf(chat(many))).message, /more than 64 images/);
   const said = { messages: [{ role: 'assistant', content: [{ type: 'image', image: lions }] }] };
-  assert.match((await failure(chat(said))).message, /only messages of the user have images/);
+  assert.match((await errorOf(chat(said))).message, /only messages of the user have images/);
   for (const content of [[null], [1], [{}], [[]], [{ type: 'image' }], 5, {}])
-    assert.is((await failure(chat({ messages: [{ role: 'user', content }] }))).name, 'ValidationError');
+    assert.is((await errorOf(chat({ messages: [{ role: 'user', content }] }))).name, 'ValidationError');
   const sound = { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] };
-  assert.match((await failure(chat(sound))).message, /must be "text" or "image": .*"input_audio"/);
-  const tokens = await failure(llm.call('tokenize', { dialog: seen(lions) } as never));
+  assert.match((await errorOf(chat(sound))).message, /must be "text" or "image": .*"input_audio"/);
+  const tokens = await errorOf(llm.call('tokenize', { dialog: seen(lions) } as never));
   assert.match(tokens.message, /the tokens of images have no numbers/);
   assert.ok((await chat(seen(lions))).message.content.length > 0);
 });
@@ -113,7 +113,7 @@ Images('a deployment without a projector says what to set, and a wrong one fails
   try {
     await blind.start();
     const args = { dialog: seen(await reference(1)) };
-    const { name, message } = await failure(blind.handle('model').call('chat', args as never));
+    const { name, message } = await errorOf(blind.handle('model').call('chat', args as never));
     assert.is(name, 'ImagesNotSupported');
     assert.match(message, /set model_kwargs\.mmproj/);
   } finally {
@@ -121,7 +121,7 @@ Images('a deployment without a projector says what to set, and a wrong one fails
   }
   const wrong = deployment({ mmproj: model });
   try {
-    assert.match((await failure(wrong.start())).message, /vision projector .*model\.gguf is not an image encoder/);
+    assert.match((await errorOf(wrong.start())).message, /vision projector .*model\.gguf is not an image encoder/);
   } finally {
     await wrong.shutdown({ graceMs: 0 });
   }

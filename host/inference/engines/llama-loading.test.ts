@@ -3,7 +3,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { DeploymentManager } from '../deployments/index.ts';
 import type { GeneratedText } from '../../base/schemas/index.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { skip } from '../../test/skip.ts';
 import { cannotRun } from './fixtures/cannot-run.ts';
 import { deployed } from './fixtures/real-models.ts';
@@ -63,7 +63,7 @@ for (const [kwargs, message] of [
 ] as const) {
   Loading(`${JSON.stringify(kwargs)} is refused`, async () => {
     const manager = managerWith(kwargs);
-    assert.match((await failure(manager.start())).message, message);
+    assert.match((await errorOf(manager.start())).message, message);
     await manager.shutdown({ graceMs: 0 });
   });
 }

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { writeTinyLlama } from '../../../native/lib/fixtures/tiny-llama.ts';
 import { drained } from '../../base/core/async/async-values.ts';
 import type { ChatOutputWithDetails, GeneratedText, GenerationDetails } from '../../base/schemas/index.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { skip } from '../../test/skip.ts';
 import { cannotRun } from './fixtures/cannot-run.ts';
 import { deployed } from './fixtures/real-models.ts';
@@ -51,14 +51,14 @@ Overflow('"truncate_middle" drops the oldest turns of a dialog', async () => {
 
 Overflow('"error" is the default, and others are refused', async () => {
   for (const overflow of [undefined, null, 'error']) {
-    const { name, data } = await failure(
+    const { name, data } = await errorOf(
       tiny.llm.call('chat', { dialog, ...(overflow !== undefined && { overflow }) }),
     );
     assert.is(name, 'PromptTooLongException');
     assert.is((data as { max_len: number }).max_len, 64);
     assert.ok((data as { prompt_len: number }).prompt_len >= 64);
   }
-  const { kind } = await failure(tiny.llm.call('generate', { prompt: 'Once', overflow: 'truncate_left' }));
+  const { kind } = await errorOf(tiny.llm.call('generate', { prompt: 'Once', overflow: 'truncate_left' }));
   assert.is(kind, 'invalid-input');
 });
 
@@ -71,7 +71,7 @@ Overflow('"shift" is refused for a model whose context cannot be moved', async (
   });
   await images.start();
   try {
-    const { name, kind, message } = await failure(
+    const { name, kind, message } = await errorOf(
       images.handle('model').call('generate', { prompt: 'Once', overflow: 'shift' }),
     );
     assert.equal([name, kind], ['OverflowNotSupported', 'bad-request']);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { GenerationDetails } from '../../base/schemas/index.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { skip } from '../../test/skip.ts';
 import { cannotRun } from './fixtures/cannot-run.ts';
 import { deployed } from './fixtures/real-models.ts';
@@ -73,7 +73,7 @@ Prompts('users share no prompts where the cache is limited to one', async () => 
 Prompts('a folder that cannot be written is refused with its name', async () => {
   const file = join(root, 'file');
   writeFileSync(file, '');
-  const { message } = await failure(ask(['Hello!'], { prompt_cache: { path: file } }));
+  const { message } = await errorOf(ask(['Hello!'], { prompt_cache: { path: file } }));
   assert.match(message, `prompts cannot be kept in the folder ${file}`);
 });
 

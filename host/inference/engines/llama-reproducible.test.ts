@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import type { DeploymentHandle } from '../deployments/index.ts';
 import { hasEngineKernels } from '../devices/index.ts';
 import type { GeneratedText, SamplingParams } from '../../base/schemas/index.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { skip } from '../../test/skip.ts';
 import { cannotRun } from './fixtures/cannot-run.ts';
 import { deployed } from './fixtures/real-models.ts';
@@ -74,7 +74,7 @@ if (cannotRun === undefined)
     });
     await manager.start();
     try {
-      const error = await failure(answer(manager.handle('model'), 'One', { reproducible: true }));
+      const error = await errorOf(answer(manager.handle('model'), 'One', { reproducible: true }));
       assert.equal([error.name, error.kind], ['InvalidSamplingParams', 'bad-request']);
       assert.match(error.message, 'n_ctx_total');
     } finally {

@@ -1,12 +1,12 @@
 // Structured output through a deployment with a tiny model, in a replica process of its own.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AanaError } from '../../base/core/errors.ts';
 import type { GenerationDetails, SamplingParams, StructuredOutputs } from '../../base/schemas/index.ts';
 import { answerSchemas } from '../../test/campaign/structured/random-answers.ts';
 import { skip } from '../../test/skip.ts';
 import { cannotRun } from './fixtures/cannot-run.ts';
 import { tinyTexts } from './fixtures/tiny-texts.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 
 const Structured = suite('structured output of a deployment');
 const tiny = tinyTexts(Structured, {
@@ -43,15 +43,6 @@ async function generate(structured: unknown, params: SamplingParams = {}): Promi
 async function chat(args: Record<string, unknown>): Promise<string> {
   const dialog = { messages: [{ role: 'user', content: 'Once upon a time' }] };
   return ((await tiny.llm.call('chat', { dialog, ...args })) as { message: { content: string } }).message.content;
-}
-
-async function failureOf(run: Promise<unknown>): Promise<AanaError> {
-  const error = await run.then(
-    (answer) => new Error(`it answered ${JSON.stringify(answer)}`),
-    (thrown: unknown) => thrown,
-  );
-  if (error instanceof AanaError) return error;
-  throw error;
 }
 
 Structured('gives the answer its form', async () => {
@@ -95,7 +86,7 @@ Structured('refuses what cannot be a form, with its name, and goes on', async ()
     { close_json: true, regex: 'a' },
     { other: 1 },
   ]) {
-    const { kind, message } = await failureOf(generate(structured));
+    const { kind, message } = await errorOf(generate(structured));
     assert.is(kind, 'invalid-input', JSON.stringify(structured));
     assert.match(message, 'sampling_params.structured_outputs');
   }
@@ -107,7 +98,7 @@ Structured('refuses what cannot be a form, with its name, and goes on', async ()
     [{ json: { type: 'string', minLength: 400_000 }, strict: true }, /the grammar is too large/],
     [{ json: { type: 'string', minLength: 20_000 }, strict: true, close_json: true }, /cannot be closed/],
   ] as const) {
-    const { name, kind, fault, message } = await failureOf(generate(structured));
+    const { name, kind, fault, message } = await errorOf(generate(structured));
     assert.equal([name, kind, fault], ['InvalidSamplingParams', 'bad-request', 'caller'], message);
     assert.match(message, pattern);
   }
@@ -116,15 +107,15 @@ Structured('refuses what cannot be a form, with its name, and goes on', async ()
     sampling_params: { structured_outputs: { choice: ['a'] } },
   };
   assert.match(
-    (await failureOf(chat(twice))).message,
+    (await errorOf(chat(twice))).message,
     /response_format: sampling_params\.structured_outputs excludes it/,
   );
   const format = { type: 'json_schema', json_schema: { schema: { uniqueItems: true }, strict: true } };
   assert.match(
-    (await failureOf(chat({ response_format: format }))).message,
+    (await errorOf(chat({ response_format: format }))).message,
     /response_format: #: the keyword "uniqueItems"/,
   );
-  assert.match((await failureOf(chat({ assistant_prefix: 'x' }))).message, /does not allow its prefix/);
+  assert.match((await errorOf(chat({ assistant_prefix: 'x' }))).message, /does not allow its prefix/);
   assert.is((await generate({ choice: ['a'] })).text, 'a');
 });
 

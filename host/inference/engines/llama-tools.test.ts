@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { drained } from '../../base/core/async/async-values.ts';
 import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
 import type { ChatOutputWithDetails, GenerationDetails, TextChunk } from '../../base/schemas/index.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { skip } from '../../test/skip.ts';
 import { cannotRun } from './fixtures/cannot-run.ts';
 import { deployed } from './fixtures/real-models.ts';
@@ -241,7 +241,7 @@ Tools('are refused by name when they are wrong', async () => {
     ],
   ];
   for (const [args, pattern] of cases) {
-    const error = await failure(llm.call('chat', { dialog: PARIS, ...args }));
+    const error = await errorOf(llm.call('chat', { dialog: PARIS, ...args }));
     assert.match(error.message, pattern);
     assert.is(error.kind, 'invalid-input', error.message);
   }
@@ -265,7 +265,7 @@ Tools('whose schema cannot become a grammar are refused where they are strict, a
   ];
   for (const [a, { strict, ...args }, pattern] of cases as readonly [object, { strict?: boolean }, RegExp][]) {
     const tool = { function: { name: 'b', parameters: { type: 'object', properties: { a } }, strict } };
-    const error = await failure(llm.call('chat', { dialog: PARIS, tools: [TIME, tool], ...args }));
+    const error = await errorOf(llm.call('chat', { dialog: PARIS, tools: [TIME, tool], ...args }));
     assert.equal([error.kind, error.fault], ['bad-request', 'caller'], error.message);
     assert.match(error.message, pattern);
     const free = { function: { ...tool.function, strict: false } };

@@ -16,7 +16,7 @@ import { splitGguf } from '../../../native/lib/fixtures/read-gguf.ts';
 import { skip } from '../../test/skip.ts';
 import { cannotRun } from './fixtures/cannot-run.ts';
 import { deployed } from './fixtures/real-models.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 
 const Llama = suite('a text generation deployment');
 
@@ -117,7 +117,7 @@ Llama('streams an answer in many pieces', async () => {
 });
 
 Llama('ends a call when its deadline has passed', async () => {
-  const error = await failure(
+  const error = await errorOf(
     llm.call(
       'generate',
       { prompt: 'Once upon a time', sampling_params: { max_tokens: 450 } },
@@ -133,7 +133,7 @@ Llama('ends a call when its deadline has passed', async () => {
 });
 
 Llama("reports an empty prompt as the caller's mistake", async () => {
-  const { name, fault, message } = await failure(llm.call('generate', { prompt: '' }));
+  const { name, fault, message } = await errorOf(llm.call('generate', { prompt: '' }));
   assert.equal([name, fault], ['EmptyPrompt', 'caller']);
   assert.match(message, 'the prompt is empty; smollm2-135m-instruct needs at least one character');
 });
@@ -231,7 +231,7 @@ Llama('reads control tokens in a message as text, so that nobody can forge a tur
 });
 
 Llama('refuses a dialog that is longer than the context, with both numbers', async () => {
-  const error = await failure(llm.call('chat', { dialog: dialog('word '.repeat(2 * CONTEXT)) }));
+  const error = await errorOf(llm.call('chat', { dialog: dialog('word '.repeat(2 * CONTEXT)) }));
   const { prompt_len: length, max_len: most } = error.data as { prompt_len: number; max_len: number };
   assert.equal([error.name, error.kind], ['PromptTooLongException', 'bad-request']);
   assert.ok(length > 2 * CONTEXT && most <= CONTEXT);
@@ -291,7 +291,7 @@ Llama('does not let a slow reader delay another', async () => {
 
 Llama('ends a stream with a clear error when its replica is killed, and serves the next one', async () => {
   const pid = replicaPid();
-  const error = await failure(
+  const error = await errorOf(
     (async () => {
       for await (const _ of llm.stream('chat_stream', {
         dialog: dialog('Tell a long story.'),
@@ -307,7 +307,7 @@ Llama('ends a stream with a clear error when its replica is killed, and serves t
 
 Llama('does not start without its model file, and names the file', async () => {
   const broken = deployed({ type: 'LlamaTextGenerationDeployment', user_config: { model_id: '/nowhere/model.gguf' } });
-  const error = await failure(broken.start());
+  const error = await errorOf(broken.start());
   assert.is(error.name, 'FailedDeployment');
   assert.match(error.message, '/nowhere/model.gguf');
 });
@@ -323,7 +323,7 @@ Llama('reports the memory of its process', () => {
 Llama('is loaded onto the GPU of its placement', async () => {
   const machine = { gpus: [{ id: undefined, device: 'Vulkan7', name: 'fake', memoryBytes: 80e9 }], memoryBytes: 64e9 };
   const elsewhere = deployed({ ...OPTIONS, ray_actor_options: { num_gpus: 1 } }, {}, machine);
-  assert.match((await failure(elsewhere.start())).message, /is to be loaded onto Vulkan7, a device that is not there/);
+  assert.match((await errorOf(elsewhere.start())).message, /is to be loaded onto Vulkan7, a device that is not there/);
 });
 
 const SPLITS: readonly (readonly [kwargs: Record<string, unknown>, pattern: RegExp])[] = [
@@ -338,7 +338,7 @@ for (const [kwargs, pattern] of SPLITS) {
       user_config: { ...OPTIONS.user_config, model_kwargs: kwargs },
       ray_actor_options: { num_gpus: 2 },
     });
-    assert.match((await failure(wrong.start())).message, pattern);
+    assert.match((await errorOf(wrong.start())).message, pattern);
   });
 }
 
@@ -356,7 +356,7 @@ Llama("replaces a replica whose engine ended, and reports the engine's message",
   ]);
   const ending = deployed(OPTIONS, { LD_PRELOAD: library });
   try {
-    const error = await failure(ending.start());
+    const error = await errorOf(ending.start());
     assert.is(error.name, 'FailedDeployment');
     assert.match(error.message, /ended 3 times before it was ready.*the engine ended: /);
   } finally {

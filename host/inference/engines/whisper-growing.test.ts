@@ -9,7 +9,7 @@ import { AanaError } from '../../base/core/errors.ts';
 import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
 import type { AudioReference, AsrOutput } from '../../base/schemas/index.ts';
 import { GrowingAudio } from '../../base/schemas/growing-audio.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { speechPath } from '../../test/helpers/media/media.ts';
 import { skip } from '../../test/skip.ts';
 import { cannotRun, readWav } from './fixtures/cannot-run.ts';
@@ -85,7 +85,7 @@ Growing('streams it, also in chunks', async () => {
 
 Growing('gets the complete audio where a method takes no other', async () => {
   const { audio, finish } = growing();
-  const error = await failure(asr.call('transcribe_batch', { audio_batch: [audio] }));
+  const error = await errorOf(asr.call('transcribe_batch', { audio_batch: [audio] }));
   assert.is(error.name, 'ValidationError', 'a part of an argument is not waited for here');
   await finish();
   await audio.complete;
@@ -95,7 +95,7 @@ Growing('gets the complete audio where a method takes no other', async () => {
 
 Growing('ends with the error of the decoder', async () => {
   const { audio, fail } = growing();
-  const call = failure(asr.call('transcribe', { audio }));
+  const call = errorOf(asr.call('transcribe', { audio }));
   const reason = new AanaError('MediaTooLongException', 'too-large', 'too long');
   fail(reason);
   assert.is(await call, reason);
@@ -107,7 +107,7 @@ Growing('ends with an error when the files are gone', async () => {
     { ...audio.early, channels: [{ artifact: { id: 'aana-samples/missing.f32' } }] },
     audio.complete,
   );
-  const call = failure(asr.call('transcribe', { audio: gone }));
+  const call = errorOf(asr.call('transcribe', { audio: gone }));
   await finish();
   assert.is((await call).name, 'DecodedAudioError');
 });

@@ -16,7 +16,7 @@ import { wordErrors } from '../../test/helpers/media/word-errors.ts';
 import { skip } from '../../test/skip.ts';
 import { cannotRun, readWav } from './fixtures/cannot-run.ts';
 import { deployed, SampleFiles } from './fixtures/real-models.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { start } from './whisper.ts';
 
 const Whisper = suite('a Whisper deployment');
@@ -278,33 +278,33 @@ for (const [params, path] of [
   [{ chunk_length: 0.5 }, 'chunk_length'],
 ] as const) {
   Whisper(`refuses ${JSON.stringify(params).slice(0, 60)}`, async () => {
-    const error = await failure(transcribe(await files.write(speech), params));
+    const error = await errorOf(transcribe(await files.write(speech), params));
     assert.is(error.kind, 'invalid-input');
     assert.match(JSON.stringify([error.message, error.data]), new RegExp(path));
   });
 }
 
 Whisper('refuses to translate with a model that knows only English', async () => {
-  const error = await failure(transcribe(await files.write(speech), { task: 'translate' }));
+  const error = await errorOf(transcribe(await files.write(speech), { task: 'translate' }));
   assert.is(error.kind, 'invalid-input');
   assert.match(error.message, 'knows only English');
 });
 
 Whisper('refuses to find several languages with a model that knows only English', async () => {
-  const error = await failure(transcribe(await files.write(speech), { multilingual: true }));
+  const error = await errorOf(transcribe(await files.write(speech), { multilingual: true }));
   assert.is(error.kind, 'invalid-input');
   assert.match(error.message, 'knows only English');
 });
 
 Whisper('refuses an unknown language code as invalid input', async () => {
-  const error = await failure(transcribe(await files.write(speech), { language: 'xx' }));
+  const error = await errorOf(transcribe(await files.write(speech), { language: 'xx' }));
   assert.equal([error.name, error.kind], ['ValidationError', 'invalid-input']);
   assert.match(error.message, '"xx" is not a language that Whisper knows');
 });
 
 Whisper('fails when the file of samples is missing', async () => {
   const artifact = { id: 'nowhere/audio.f32', bytes: 40, sha256: '0'.repeat(64) };
-  const error = await failure(transcribe({ channels: [{ artifact, samples: 10 }], sample_rate: 16000 }));
+  const error = await errorOf(transcribe({ channels: [{ artifact, samples: 10 }], sample_rate: 16000 }));
   assert.is(error.name, 'ArtifactNotFound');
   assert.match(error.message, 'nowhere/audio.f32');
 });
@@ -345,7 +345,7 @@ Whisper('repeats a request after its replica was killed', async () => {
 Whisper('does not start with a file that is not a model, and names the file', async () => {
   const path = join(tmpdir(), (await files.write(speech)).channels[0]?.artifact.id ?? '');
   const broken = deployed({ type: 'WhisperDeployment', user_config: { model_size: path } });
-  const error = await failure(broken.start());
+  const error = await errorOf(broken.start());
   assert.is(error.name, 'FailedDeployment');
   assert.match(error.message, basename(path));
 });
@@ -357,7 +357,7 @@ Whisper('is loaded onto the GPU of its placement', async () => {
     {},
     machine,
   );
-  assert.match((await failure(elsewhere.start())).message, /cannot be loaded onto Vulkan7: there is no such GPU/);
+  assert.match((await errorOf(elsewhere.start())).message, /cannot be loaded onto Vulkan7: there is no such GPU/);
 });
 
 if (cannotRun === undefined) Whisper.run();

@@ -13,7 +13,7 @@ import { skip } from '../../test/skip.ts';
 import { decodeAudio } from './decode.ts';
 import { probeFile } from './probe.ts';
 import type { AudioChannels, AudioMedia, MediaSource } from './types.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 
 const Decode = suite('decodeAudio');
 const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
@@ -66,7 +66,7 @@ if (ffmpegPath === undefined) {
       name: 'a',
     });
   const fails = async (promise: Promise<unknown>): Promise<AanaError> => {
-    const error = await failure(promise);
+    const error = await errorOf(promise);
     assert.equal(readdirSync(out), [], 'a file was left');
     return error;
   };

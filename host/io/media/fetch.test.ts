@@ -11,7 +11,7 @@ import { launcherPath, runContained } from '../../base/processes/index.ts';
 import { boundsFiles } from '../../test/file-limit.ts';
 import { skip } from '../../test/skip.ts';
 import { type FetchOptions, fetchToFile } from './fetch.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 
 const Fetch = suite('fetchToFile');
 const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
@@ -54,7 +54,7 @@ async function serve(
 }
 
 async function fails(promise: Promise<unknown>): Promise<AanaError> {
-  return failure(promise).finally(() => assert.not.ok(existsSync(file), 'a part of the file was left'));
+  return errorOf(promise).finally(() => assert.not.ok(existsSync(file), 'a part of the file was left'));
 }
 
 Fetch('saves the body and returns its size', async () => {

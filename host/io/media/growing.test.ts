@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import { delay } from '../../base/core/abort.ts';
 import { silentLogger } from '../../base/core/log/logger.ts';
 import { GrowingAudio, type GrowingAudioReference } from '../../base/schemas/growing-audio.ts';
-import { failure, failureOf } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 import { makeMedia, sine, testFfmpeg } from '../../test/helpers/media/media-files.ts';
 import { skip } from '../../test/skip.ts';
 import { MediaService } from './service.ts';
@@ -128,7 +128,7 @@ exec '${ffmpegPath}' -readrate 1 -readrate_initial_burst 3 "$@"
     const video = await scope.open({ path }, open);
     const growing = growingOf(await video.extractAudio('mix', { early: true }));
     process.kill(Number(readFileSync(pidFile, 'utf8')), 'SIGKILL');
-    const error = await failure(growing.complete);
+    const error = await errorOf(growing.complete);
     assert.is(error.name, 'AudioReadingException');
     for (const file of [...filesOf(growing.early), endOf(growing)]) assert.not(existsSync(file));
     assert.is((await video.extractAudio('mix')).duration, 10);
@@ -140,7 +140,7 @@ exec '${ffmpegPath}' -readrate 1 -readrate_initial_burst 3 "$@"
     await using scope = limited.openScope();
     const video = await scope.open({ path }, open);
     const growing = growingOf(await video.extractAudio('mix', { early: true }));
-    assert.is((await failure(growing.complete)).name, 'MediaTooLongException');
+    assert.is((await errorOf(growing.complete)).name, 'MediaTooLongException');
     assert.not(existsSync(endOf(growing)));
   });
 
@@ -161,7 +161,7 @@ exec '${ffmpegPath}' -readrate 1 -readrate_initial_burst 3 "$@"
   Growing('stops with its scope, whose files are removed', async () => {
     const scope = service.openScope();
     const growing = growingOf(await (await scope.open({ path }, open)).extractAudio('mix', { early: true }));
-    const failed = failure(growing.complete);
+    const failed = errorOf(growing.complete);
     await scope[Symbol.asyncDispose]();
     assert.match((await failed).message, 'the media scope was disposed');
     assert.not(readdirSync(tempDir, { recursive: true }).some((name) => String(name).endsWith('.f32')));
@@ -177,7 +177,7 @@ exec '${ffmpegPath}' -readrate 1 -readrate_initial_burst 3 "$@"
     );
     assert.ok(sound.hasAudio);
     const growing = growingOf(sound);
-    const failed = failureOf(growing.complete, Error);
+    const failed = errorOf(growing.complete, Error);
     controller.abort(reason);
     assert.is(await failed, reason);
     for (const name of filesOf(growing.early)) for (; existsSync(name); await delay(5));

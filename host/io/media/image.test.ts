@@ -8,7 +8,7 @@ import { makeMedia, stillPicture, testFfmpeg } from '../../test/helpers/media/me
 import { skip } from '../../test/skip.ts';
 import { imagePixels, parseImage, probeImage } from './image.ts';
 import { MediaService } from './service.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 
 const Image = suite('images');
 const folder = mkdtempSync(join(tmpdir(), 'aana-image-'));
@@ -26,7 +26,7 @@ const ffmpegPath = await testFfmpeg();
 if (ffmpegPath === undefined) {
   skip('images of files', 'no ffmpeg');
 } else {
-  const nameOf = async (promise: Promise<unknown>): Promise<string> => (await failure(promise)).name;
+  const nameOf = async (promise: Promise<unknown>): Promise<string> => (await errorOf(promise)).name;
 
   Image('are probed by their content, not by their names', async () => {
     for (const [name, format] of [

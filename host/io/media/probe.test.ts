@@ -8,7 +8,7 @@ import { speechPath } from '../../test/helpers/media/media.ts';
 import { makeMedia, stillPicture, sine, testFfmpeg } from '../../test/helpers/media/media-files.ts';
 import { skip } from '../../test/skip.ts';
 import { complaint, parseProbe, probeFile } from './probe.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 
 const Probes = suite('probe');
 const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
@@ -131,7 +131,7 @@ if (ffmpegPath === undefined) {
     assert.equal(picture.audioTracks, []);
   });
 
-  const fails = (path: string): Promise<AanaError> => failure(probe(path));
+  const fails = (path: string): Promise<AanaError> => errorOf(probe(path));
 
   Probes('refuses files that are not media, and names the source instead of the temporary file', async () => {
     const picture = await makeMedia(ffmpegPath, join(folder, 'p.png'), ...stillPicture('testsrc=size=64x64'));

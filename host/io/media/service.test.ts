@@ -13,7 +13,7 @@ import { makeMedia, sine, testFfmpeg } from '../../test/helpers/media/media-file
 import { skip } from '../../test/skip.ts';
 import { MediaService } from './service.ts';
 import type { MediaOptions, UploadedFile } from './types.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 
 const Service = suite('MediaService');
 const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
@@ -52,7 +52,7 @@ if (ffmpegPath === undefined) {
     (existsSync(tempDir) ? readdirSync(tempDir, { recursive: true }).map(String) : []).filter((path) =>
       /[/\\]/.test(path),
     );
-  const nameOf = async (promise: Promise<unknown>): Promise<string> => (await failure(promise)).name;
+  const nameOf = async (promise: Promise<unknown>): Promise<string> => (await errorOf(promise)).name;
 
   let service!: MediaService;
   Service.before.each(() => {
@@ -94,7 +94,7 @@ if (ffmpegPath === undefined) {
     const { url } = VideoInput.parse({ url: ` ${base}/my speech.wav\n` });
     assert.is((await scope.open({ url }, { files: NO_FILES })).info.duration, 1);
     const wrong = VideoInput.parse({ url: 'http://my host/x.mp4' });
-    assert.match((await failure(scope.open(wrong, { files: NO_FILES }))).message, 'it is not a URL');
+    assert.match((await errorOf(scope.open(wrong, { files: NO_FILES }))).message, 'it is not a URL');
   });
 
   Service('refuses an audio track that the file lacks, and decodes each track once', async () => {
@@ -110,7 +110,7 @@ if (ffmpegPath === undefined) {
       durations.push((await video.extractAudio('mix')).duration);
     }
     assert.equal(durations, [1, 2, 1, 2]);
-    const error = await failure(scope.open({ path, audio_track: 2 }, { files: NO_FILES }));
+    const error = await errorOf(scope.open({ path, audio_track: 2 }, { files: NO_FILES }));
     assert.match(error.message, 'the file has no audio track 2; its audio tracks are 0');
   });
   Service.after(() => {

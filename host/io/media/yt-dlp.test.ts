@@ -15,7 +15,7 @@ import { skip } from '../../test/skip.ts';
 import { MediaService } from './service.ts';
 import type { MediaOptions, VideoMedia } from './types.ts';
 import { requireYtDlp } from './yt-dlp.ts';
-import { failure } from '../../test/helpers/failure.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
 
 const Pages = suite('videos of web pages');
 const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
@@ -84,7 +84,7 @@ Pages('a page is refused with an explanation if yt-dlp is not configured', async
   const { url } = await serve((_, response) =>
     response.writeHead(200, { 'content-type': 'Text/HTML; charset=utf-8' }).end(page('')),
   );
-  const error = await failure(open(`${url}/watch`, options(undefined), () => {}));
+  const error = await errorOf(open(`${url}/watch`, options(undefined), () => {}));
   assert.equal([error.name, error.kind], ['DownloadException', 'bad-request']);
   assert.is(
     error.message,
@@ -98,14 +98,14 @@ Pages('a page is never searched for an image', async () => {
   await using service = new MediaService(options('/bin/false'));
   await using scope = service.openScope();
   assert.match(
-    (await failure(scope.openImage({ url }, { files: new Map() }))).message,
+    (await errorOf(scope.openImage({ url }, { files: new Map() }))).message,
     /it is a web page; give the address of the file itself$/,
   );
 });
 
 Pages('the error names a configured yt-dlp that cannot be run', async () => {
   for (const path of [join(folder, 'missing'), folder.concat('/none/yt-dlp')]) {
-    const error = await failure(requireYtDlp(path));
+    const error = await errorOf(requireYtDlp(path));
     assert.equal([error.name, error.message.includes(path)], ['YtDlpNotFound', true]);
   }
   assert.is(await requireYtDlp('/bin/sh'), '/bin/sh');
@@ -115,7 +115,7 @@ Pages('the program gets no secret of the server, only its own folder, and no arg
   const { url } = await serve((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page('')));
   const out = join(folder, 'seen');
   const spy = program('spy', `{ env; pwd; ls -a; echo "$@"; } > ${out}; exit 1`);
-  await failure(open(url.replace('//', '//user:pa55@'), options(spy), () => {}));
+  await errorOf(open(url.replace('//', '//user:pa55@'), options(spy), () => {}));
   const seen = readFileSync(out, 'utf8');
   assert.not.match(seen, /s3cret|AANA_|pa55/);
   assert.match(seen, /^HTTPS_PROXY=http:\/\/aana:\w+@127\.0\.0\.1:\d+$/m);
@@ -125,7 +125,7 @@ Pages('the program gets no secret of the server, only its own folder, and no arg
 Pages('errors name a video that is too long, a live stream, and the failure of the program', async () => {
   const { url } = await serve((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page('')));
   const said = async (script: string): Promise<AanaError> =>
-    failure(open(url, options(program('says', script)), () => {}));
+    errorOf(open(url, options(program('says', script)), () => {}));
   assert.is((await said(`echo '{"duration": 61}'`)).name, 'MediaTooLongException');
   assert.match((await said(`echo '{"is_live": true}'`)).message, /live stream/);
   assert.is(
@@ -144,7 +144,7 @@ Pages('an old version of the program runs without the option that turns scripts 
     `for each; do [ "$each" != --no-js-runtimes ] || { echo 'yt-dlp: error: no such option: --no-js-runtimes' >&2; ` +
       `exit 2; }; done; echo "ERROR: asked with $#" >&2; exit 1`,
   );
-  assert.match((await failure(open(url, options(old), () => {}))).message, /: asked with \d+$/);
+  assert.match((await errorOf(open(url, options(old), () => {}))).message, /: asked with \d+$/);
 });
 
 if (launcherPath()) {
@@ -250,7 +250,7 @@ if (ytDlpPath === undefined || ffmpegPath === undefined) {
     });
     const strict = options(ytDlpPath, { allowPrivateUrls: false, isPublic: (address) => address === '127.0.0.1' });
     for (const path of ['/1', '/2']) {
-      const error = await failure(open(`${outer.url}${path}`, strict, () => {}));
+      const error = await errorOf(open(`${outer.url}${path}`, strict, () => {}));
       assert.equal([error.name, error.kind], ['PrivateAddressException', 'denied'], error.message);
     }
     assert.equal(inner.asked, []);
@@ -259,11 +259,11 @@ if (ytDlpPath === undefined || ffmpegPath === undefined) {
   Pages('errors name a page without a video and a video that is too large', async () => {
     const none = await serve(site('no video here'));
     assert.match(
-      (await failure(open(`${none.url}/watch`, options(ytDlpPath), () => {}))).message,
+      (await errorOf(open(`${none.url}/watch`, options(ytDlpPath), () => {}))).message,
       /^cannot fetch http:\S+\/watch: .*Unsupported URL/,
     );
     const large = await serve(site('<video src="/talk.mp4"></video>'));
-    const error = await failure(
+    const error = await errorOf(
       open(`${large.url}/watch`, options(ytDlpPath, { maxBytes: bytes.length - 1 }), () => {}),
     );
     assert.match(error.message, new RegExp(`at most ${bytes.length - 1} bytes|more than ${bytes.length - 1} bytes`));

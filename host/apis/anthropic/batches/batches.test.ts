@@ -6,7 +6,7 @@ import { silentLogger } from '../../../base/core/log/logger.ts';
 import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { sqliteModule } from '../../../data/storage/fixtures/databases.ts';
 import { Storage } from '../../../data/storage/index.ts';
-import { failureOf } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { until } from '../../../test/helpers/server.ts';
 import { skip } from '../../../test/skip.ts';
 import { type OpenAiApp, registerEndless, startOpenAiApp } from '../../openai/fixtures/openai-app.ts';
@@ -126,7 +126,7 @@ Batches('answer each request as its route does, and tell the errors of single on
   );
   const texts = [/temperature/, /model/, /gone/, /stream/, /content\[0\]\.source\.data/, /^prompt is too long: \d+ /];
   for (const [n, text] of texts.entries()) assert.match(errors[n]!.at(-1)!, text);
-  await failureOf(ann.messages.batches.cancel(batch.id), ConflictError);
+  await errorOf(ann.messages.batches.cancel(batch.id), ConflictError);
 });
 
 Batches('have as many bytes as one body, and their requests may be longer when they are stored', async () => {
@@ -158,7 +158,7 @@ Batches('are refused whole where the shape is wrong', async () => {
     [twice, /requests\[1\]\.custom_id/],
     [Array.from({ length: 1001 }, (_, n) => ({ custom_id: `${n}`, params: ASK })), /1000 requests/],
   ] as const) {
-    const error = await failureOf(ann.messages.batches.create({ requests: requests as never }), BadRequestError);
+    const error = await errorOf(ann.messages.batches.create({ requests: requests as never }), BadRequestError);
     assert.is(error.type, 'invalid_request_error');
     assert.match(error.message, message);
   }
@@ -172,7 +172,7 @@ Batches('are seen, listed, cancelled and deleted by their user only', async () =
   const [id] = ids;
   const { batches } = bob.messages;
   for (const work of ['retrieve', 'cancel', 'delete', 'results'] as const)
-    assert.is((await failureOf<APIError>(batches[work](id!), NotFoundError)).type, 'not_found_error');
+    assert.is((await errorOf<APIError>(batches[work](id!), NotFoundError)).type, 'not_found_error');
   const direct = await fetch(`${at.url}/v1/messages/batches/${id}/results`, { headers: { 'x-api-key': bob.apiKey! } });
   assert.is(direct.status, 404);
   assert.equal((await batches.list()).data, []);
@@ -192,7 +192,7 @@ Batches('are seen, listed, cancelled and deleted by their user only', async () =
   assert.equal(await page({ limit: 2, before_id: ids[2]! }), [[0, 1], false]);
   assert.equal(await page({ after_id: ids[4]! }), [[], false]);
   for (const query of [{ limit: 0 }, { limit: 1001 }, { after_id: 'x' }, { before_id: `batch_${'0'.repeat(32)}` }])
-    assert.is((await failureOf(cleo.messages.batches.list(query), APIError)).status, 400);
+    assert.is((await errorOf(cleo.messages.batches.list(query), APIError)).status, 400);
   const openai = await fetch(`${at.url}/v1/batches`, { headers: { authorization: `Bearer ${cleo.apiKey}` } });
   assert.equal(((await openai.json()) as { data: unknown[] }).data, [], 'OpenAI’s API has other batches');
 });
@@ -200,7 +200,7 @@ Batches('are seen, listed, cancelled and deleted by their user only', async () =
 Batches('end when they are cancelled; requests without an answer say so; then they can be deleted', async () => {
   const { id } = await create({ first: ASK, a: ENDLESS, b: ENDLESS });
   await answered(id, 1);
-  await failureOf(ann.messages.batches.delete(id), ConflictError);
+  await errorOf(ann.messages.batches.delete(id), ConflictError);
   const direct = await fetch(`${at.url}/v1/messages/batches/${id}/results`, { headers: { 'x-api-key': ann.apiKey! } });
   assert.is(direct.status, 409);
   const canceling = await ann.messages.batches.cancel(id);
@@ -216,7 +216,7 @@ Batches('end when they are cancelled; requests without an answer say so; then th
     ['b', 'canceled'],
   ]);
   assert.equal(await ann.messages.batches.delete(id), { id, type: 'message_batch_deleted' });
-  await failureOf(ann.messages.batches.retrieve(id), NotFoundError);
+  await errorOf(ann.messages.batches.retrieve(id), NotFoundError);
 });
 
 Batches('that wait for a place end at once when they are cancelled, with all results', async () => {
@@ -272,13 +272,13 @@ Batches('use only what their key allows', async () => {
   const result = (await resultsOf(id)).get('a') as Anthropic.Messages.MessageBatchErroredResult;
   assert.is(result.error.error.type, 'not_found_error');
   const batchesOnly = await clientOf('ann', ['/v1/messages/batches']);
-  assert.is((await failureOf(create({ a: ASK }, batchesOnly), APIError)).status, 403);
+  assert.is((await errorOf(create({ a: ASK }, batchesOnly), APIError)).status, 403);
 });
 
 Batches('leave no input behind when they are refused', async () => {
   await using limited = await startOpenAiApp({ config: { task_queue: { enabled: false } } });
   const client = new Anthropic({ baseURL: limited.url, apiKey: 'none', maxRetries: 0 });
-  await failureOf(create({ a: ASK }, client), BadRequestError);
+  await errorOf(create({ a: ASK }, client), BadRequestError);
   assert.equal((await limited.client.files.list()).data, []);
 });
 

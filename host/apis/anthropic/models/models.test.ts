@@ -3,7 +3,7 @@ import Anthropic, { APIError, BadRequestError, NotFoundError } from '@anthropic-
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
-import { failureOf } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { skip } from '../../../test/skip.ts';
 import { type OpenAiApp, startOpenAiApp } from '../../openai/fixtures/openai-app.ts';
 
@@ -44,14 +44,14 @@ Models('the client reads all pages, in both directions', async () => {
 });
 
 Models('errors have the form of the API of the client', async () => {
-  const unknown = await failureOf(client.models.retrieve('claude'), APIError);
+  const unknown = await errorOf(client.models.retrieve('claude'), APIError);
   assert.instance(unknown, NotFoundError);
   assert.is(unknown.type, 'not_found_error');
   assert.type(unknown.requestID, 'string');
-  const place = await failureOf(client.models.list({ after_id: 'claude' }), APIError);
+  const place = await errorOf(client.models.list({ after_id: 'claude' }), APIError);
   assert.instance(place, BadRequestError);
   assert.match(place.message, /'after_id': no model has this id/);
-  const limit = await failureOf(client.models.list({ limit: 0 }), APIError);
+  const limit = await errorOf(client.models.list({ limit: 0 }), APIError);
   assert.equal([limit.status, limit.type], [400, 'invalid_request_error']);
 });
 

@@ -294,7 +294,7 @@ Client(
     const other = await serveSample(dir);
     const running = await connect({ runtime_dir: other.runtimeDir });
     const handle = await running.handle('sample');
-    const calls = [handle.call('untilCancelled', {}), handle.call('untilCancelled', {})].map(errorOf);
+    const calls = [handle.call('untilCancelled', {}), handle.call('untilCancelled', {})].map((call) => errorOf(call));
     const stream = handle.stream('count', { to: 1_000_000 })[Symbol.asyncIterator]();
     await stream.next();
     const children = await descendants(other.process.pid ?? 0);

@@ -5,7 +5,7 @@ import OpenAI, { RateLimitError } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { failureOf } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { type OpenAiApp, registerEndless, startOpenAiApp } from '../../openai/fixtures/openai-app.ts';
 
 const Limits = suite('limits of users');
@@ -104,14 +104,14 @@ Limits('of tokens a minute refuse further calls for all keys of the user, and sa
     Number((await complete('minute').catch(() => undefined))?.headers.get('x-ratelimit-remaining-tokens') ?? 0) > 0
   );
   for (const user of ['minute', 'minute-2']) {
-    const error = (await failureOf(complete(user), RateLimitError)) as InstanceType<typeof OpenAI.APIError>;
+    const error = (await errorOf(complete(user), RateLimitError)) as InstanceType<typeof OpenAI.APIError>;
     assert.equal([error.code, error.type], ['rate_limit_exceeded', 'rate_limit_error']);
     assert.match(error.message, /over the limit of 6 tokens in a minute: try again in \d+ seconds?$/);
     assert.ok(Number(error.headers!.get('retry-after')) >= 1 && Number(error.headers!.get('retry-after')) <= 600);
     assert.is(error.headers!.get('x-ratelimit-remaining-tokens'), '0');
   }
   const anthropic = new Anthropic({ baseURL: app.url, apiKey: keys['minute']!, maxRetries: 0 });
-  const refused = await failureOf<APIError>(
+  const refused = await errorOf<APIError>(
     anthropic.messages.create({ model: 'tiny', max_tokens: 5, messages: [{ role: 'user', content: 'a' }] }),
     APIError as never,
   );

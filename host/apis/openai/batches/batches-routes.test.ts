@@ -9,7 +9,7 @@ import { silentLogger } from '../../../base/core/log/logger.ts';
 import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { sqliteModule } from '../../../data/storage/fixtures/databases.ts';
 import { Storage } from '../../../data/storage/index.ts';
-import { failureOf } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { until } from '../../../test/helpers/server.ts';
 import { skip } from '../../../test/skip.ts';
 import { LlamaEmbeddingDeployment } from 'aana-host';
@@ -85,7 +85,7 @@ async function linesOf(file: string | undefined): Promise<AnswerLine[]> {
 
 /** Runs work that must fail, and returns the status, the code and the parameter of its error. */
 async function refusal(work: Promise<unknown>): Promise<unknown[]> {
-  const { status, code, param } = await failureOf(work, APIError);
+  const { status, code, param } = await errorOf(work, APIError);
   return [status, code, param];
 }
 

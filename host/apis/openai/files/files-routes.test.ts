@@ -5,7 +5,7 @@ import OpenAI, { APIError, toFile } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeApp, makeFolder, started } from '../../../application/fixtures/test-app.ts';
-import { failureOf } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import type { AanaApp } from 'aana-host';
 
 const Files = suite('files with the official client');
@@ -42,7 +42,7 @@ Files.after(async () => {
 
 /** Runs work that must fail, and returns the status, the code and the parameter of its error. */
 async function refusal(work: Promise<unknown>): Promise<unknown[]> {
-  const { status, code, param } = await failureOf(work, APIError);
+  const { status, code, param } = await errorOf(work, APIError);
   return [status, code, param];
 }
 

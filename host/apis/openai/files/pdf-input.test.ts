@@ -5,7 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { encryptedPdf, scannedPdf, slowPdf, textBomb, textPdf } from '../../../io/documents/fixtures/pdfs.ts';
 import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
-import { failureOf } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { skip } from '../../../test/skip.ts';
 import { type OpenAiApp, startOpenAiApp } from '../fixtures/openai-app.ts';
 
@@ -99,8 +99,8 @@ Pdfs('that are damaged, encrypted, scanned or too large are refused by their pla
   const file_data = (bytes: Buffer) => ({ filename: 'b.pdf', file_data: dataUrl(bytes) });
   for (const [bytes, why] of cases) {
     const errors = [
-      await failureOf(respond(file_data(bytes)), APIError),
-      await failureOf(chat({ type: 'file', file: file_data(bytes) }), APIError),
+      await errorOf(respond(file_data(bytes)), APIError),
+      await errorOf(chat({ type: 'file', file: file_data(bytes) }), APIError),
     ];
     assert.equal(
       errors.map(({ status, param }) => [status, param]),
@@ -110,7 +110,7 @@ Pdfs('that are damaged, encrypted, scanned or too large are refused by their pla
       ],
     );
     for (const error of errors) assert.match(error.message, why);
-    const refused = await failureOf(message(pdfSource(bytes)), AnthropicError);
+    const refused = await errorOf(message(pdfSource(bytes)), AnthropicError);
     assert.is(refused.status, 400);
     assert.match(refused.message, /'messages\[0\]\.content\[0\]\.source\.data': /);
     assert.match(refused.message, why);
@@ -122,7 +122,7 @@ Pdfs('leave the server to others while they are read, and are read no further wh
   const reading = respond({ file_data: dataUrl(slowPdf()) }, leaving.signal);
   assert.is((await fetch(`${at.url}/livez`)).status, 200);
   leaving.abort();
-  await failureOf(reading, APIUserAbortError);
+  await errorOf(reading, APIUserAbortError);
   const next = await Promise.all(Array.from({ length: 2 }, () => respond({ file_data: dataUrl(PDF) })));
   assert.equal(
     next.map(({ object }) => object),

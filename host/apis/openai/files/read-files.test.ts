@@ -3,7 +3,7 @@ import OpenAI, { APIError, toFile } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
-import { failureOf } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { skip } from '../../../test/skip.ts';
 import { type OpenAiApp, startOpenAiApp } from '../fixtures/openai-app.ts';
 
@@ -105,24 +105,24 @@ Files('that are no text, too large, of others or unknown are refused before a st
   ];
   for (const [file, status, param, message] of cases)
     for (const stream of [false, true]) {
-      const error = await failureOf(chatFile(file, ann, stream), APIError);
+      const error = await errorOf(chatFile(file, ann, stream), APIError);
       assert.equal([error.status, error.param], [status, param], error.message);
       assert.match(error.message, message);
     }
   const bob = await clientOf('bob');
-  const other = await failureOf(respond([{ type: 'input_file', file_id: id }], bob), APIError);
+  const other = await errorOf(respond([{ type: 'input_file', file_id: id }], bob), APIError);
   assert.equal([other.status, other.code, other.param], [404, 'file_not_found', 'input[0].content[0].file_id']);
   const many: Input = Array.from({ length: 17 }, () => ({ type: 'input_file', file_id: id }));
-  assert.is((await failureOf(respond(many), APIError)).param, 'input[0].content[16]');
+  assert.is((await errorOf(respond(many), APIError)).param, 'input[0].content[16]');
 });
 
 Files('are for the user’s messages, and for keys that may read them', async () => {
   const content: Input = [{ type: 'input_file', file_id: id }];
   const input = [{ type: 'message' as const, role: 'system' as const, content }];
-  const { status, param } = await failureOf(ann.responses.create({ model, input }), APIError);
+  const { status, param } = await errorOf(ann.responses.create({ model, input }), APIError);
   assert.equal([status, param], [400, 'input[0].content[0].type']);
   const limited = await clientOf('ann', '/v1/responses');
-  const refused = await failureOf(respond(content, limited), APIError);
+  const refused = await errorOf(respond(content, limited), APIError);
   assert.equal([refused.status, refused.code], [403, 'insufficient_permissions']);
   const allowed = await clientOf('ann', '/v1/responses', '/v1/files/*');
   assert.is((await respond(content, allowed)).object, 'response');

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { failure } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { formReader, type FormText } from './form-input.ts';
 
 const read = formReader(
@@ -62,7 +62,7 @@ FormInput('has one value of a parameter that is no list', async () => {
     [['choice', 'auto'] as const, ['choice[type]', 'manual'] as const],
     [['choice[type]', 'a'] as const, ['choice[type]', 'b'] as const],
   ]) {
-    const error = await failure((async () => read(parts(...pairs)))());
+    const error = await errorOf((async () => read(parts(...pairs)))());
     assert.equal(error.data, { param: pairs[0]![0].replace(/\[.*/, '') });
     assert.match(error.message, /more than one part/);
   }
@@ -70,7 +70,7 @@ FormInput('has one value of a parameter that is no list', async () => {
 
 FormInput('has lists in JSON within the limits', async () => {
   const texts = JSON.stringify(Array(101).fill('a'));
-  const { message } = await failure(Promise.resolve().then(() => read(parts(['list', texts]))));
+  const { message } = await errorOf(Promise.resolve().then(() => read(parts(['list', texts]))));
   assert.match(message, "'list': Input should have at most 100 elements (limits.max_json_elements)");
   assert.equal(read(parts(['text', texts])), { text: texts });
 });

@@ -3,7 +3,7 @@ import OpenAI, { AuthenticationError, BadRequestError, NotFoundError, Permission
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun, readWav } from '../../../inference/engines/fixtures/cannot-run.ts';
-import { failureOf } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { speechPath } from '../../../test/helpers/media/media.ts';
 import { skip } from '../../../test/skip.ts';
 import { type AudioApp, startAudioApp } from '../fixtures/audio-app.ts';
@@ -75,12 +75,12 @@ Secrets('open nothing else, and end with their key', async () => {
   const { apiKey, record } = await keyOf('bob');
   const { value } = await withKey(guarded, apiKey).realtime.clientSecrets.create({ session: SESSION });
   const client = withKey(guarded, value);
-  const denied = await failureOf(client.models.list().asResponse(), PermissionDeniedError);
+  const denied = await errorOf(client.models.list().asResponse(), PermissionDeniedError);
   assert.equal(
     [denied.code, denied.message],
     ['insufficient_permissions', '403 a client secret only opens /v1/realtime'],
   );
-  await failureOf(client.realtime.clientSecrets.create({}), PermissionDeniedError);
+  await errorOf(client.realtime.clientSecrets.create({}), PermissionDeniedError);
   assert.is((await fetch(`${guarded.url}/tasks`, bearer(value))).status, 403);
 
   const changed = `${value.slice(0, -1)}${value.endsWith('A') ? 'Q' : 'A'}`;
@@ -96,10 +96,10 @@ Secrets('open nothing else, and end with their key', async () => {
 
 Secrets('have no more rights than their key', async () => {
   const { apiKey } = await keyOf('eve', { scopes: ['/v1/realtime/client_secrets'] });
-  const denied = await failureOf(withKey(guarded, apiKey).realtime.clientSecrets.create({}), PermissionDeniedError);
+  const denied = await errorOf(withKey(guarded, apiKey).realtime.clientSecrets.create({}), PermissionDeniedError);
   assert.is(denied.code, 'insufficient_permissions');
   const { apiKey: texts } = await keyOf('eve', { scopes: ['model:tiny'] });
-  const missing = await failureOf(
+  const missing = await errorOf(
     withKey(guarded, texts).realtime.clientSecrets.create({ session: SESSION }),
     NotFoundError,
   );
@@ -112,7 +112,7 @@ Secrets('have no more rights than their key', async () => {
   const socket = await SocketClient.open(socketUrl(guarded, '?model=asr'), { protocols: protocols(good) });
   assert.is((await socket.message(0)).type, 'session.created');
   socket.socket.terminate();
-  await failureOf(
+  await errorOf(
     new OpenAI({ baseURL: `${guarded.url}/v1`, apiKey: 'no' }).realtime.clientSecrets.create({}),
     AuthenticationError,
   );
@@ -135,7 +135,7 @@ Secrets('are refused with wrong settings, which the error names', async () => {
     ],
   ];
   for (const [body, param] of cases) {
-    const error = await failureOf(open.client.realtime.clientSecrets.create(body), BadRequestError);
+    const error = await errorOf(open.client.realtime.clientSecrets.create(body), BadRequestError);
     assert.is(error.param, param);
   }
 });

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { makeApp, makeFolder, started } from '../../../application/fixtures/test-app.ts';
 import type { AanaApp } from 'aana-host';
-import { failureOf } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 
 const Parts = suite('uploads with the official client');
 const folder = makeFolder();
@@ -31,7 +31,7 @@ const partOf = async (id: string, content: string | Buffer): Promise<string> =>
 const partsOnDisk = (): string[] => (existsSync(join(dataDir, 'uploads')) ? readdirSync(join(dataDir, 'uploads')) : []);
 
 async function refusal(work: Promise<unknown>): Promise<unknown[]> {
-  const { status, code, param } = await failureOf(work, APIError);
+  const { status, code, param } = await errorOf(work, APIError);
   return [status, code, param];
 }
 

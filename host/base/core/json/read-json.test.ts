@@ -1,14 +1,14 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AanaError } from '../errors.ts';
-import { failure } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { checkJson, readJson } from './read-json.ts';
 
 const limits = { max_json_bytes: 1000, max_json_depth: 3, max_json_elements: 10 };
 const large = new Set(['data']);
-const failed = (text: string): Promise<AanaError> => failure(Promise.resolve().then(() => readJson(text, limits)));
+const failed = (text: string): Promise<AanaError> => errorOf(Promise.resolve().then(() => readJson(text, limits)));
 const failedCheck = (text: string): Promise<AanaError> =>
-  failure(Promise.resolve().then(() => checkJson(text, limits, large)));
+  errorOf(Promise.resolve().then(() => checkJson(text, limits, large)));
 const refused = async (text: string): Promise<unknown> =>
   ((await failed(text)).data as readonly { readonly type: string }[])[0]?.type;
 

@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { failure } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { Profiler, requireMemory } from './profiler.ts';
 
 const Profiles = suite('profiles of a process');
@@ -32,7 +32,7 @@ Profiles('are made one at a time, and end when their reader leaves', async () =>
   const profiler = new Profiler();
   const leaving = new AbortController();
   const first = textOf(profiler.cpu(60, leaving.signal));
-  const refused = await failure(textOf(profiler.heap(never)));
+  const refused = await errorOf(textOf(profiler.heap(never)));
   assert.equal([refused.name, refused.kind], ['ProfileRefused', 'conflict']);
   leaving.abort(new Error('the reader left'));
   assert.is(await first.catch((error: Error) => error.message), 'the reader left');
@@ -45,7 +45,7 @@ Profiles('are made one at a time, and end when their reader leaves', async () =>
 
 Profiles('of the heap are refused where the memory is short', async () => {
   requireMemory(100, 200);
-  const refused = await failure(Promise.resolve().then(() => requireMemory(2 ** 30, 2 ** 30)));
+  const refused = await errorOf(Promise.resolve().then(() => requireMemory(2 ** 30, 2 ** 30)));
   assert.is(refused.kind, 'unavailable');
   assert.match(refused.message, '2048 MiB');
 });

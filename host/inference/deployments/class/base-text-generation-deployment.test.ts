@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { DeploymentManager } from '../manager/deployment-manager.ts';
 import { EchoTextGeneration } from '../fixtures/echo-text-generation.ts';
-import { failure } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import type { HandleOf } from '../handle/typed-handle.ts';
 
 const Base = suite('a text model over BaseTextGenerationDeployment');
@@ -45,7 +45,7 @@ Base('gives one answer', async () => {
     () => llm.generate_batch({ prompts: ['one'], sampling_params: sampling }),
     () => llm.chat({ dialog, sampling_params: sampling }),
   ])
-    assert.match((await failure(answer())).message, 'sampling_params.n: this text model gives one answer');
+    assert.match((await errorOf(answer())).message, 'sampling_params.n: this text model gives one answer');
   assert.is((await llm.generate({ prompt: 'one', sampling_params: { n: 1 } })).text, 'one');
 });
 
@@ -112,7 +112,7 @@ Base('can have further methods', () => {
 Base('refuses images', async () => {
   const pixels = { id: 'folder/pixels', bytes: 3, sha256: 'a'.repeat(64) };
   const content = [{ type: 'image' as const, image: { width: 1, height: 1, pixels } }];
-  const { name, kind } = await failure(llm.chat({ dialog: { messages: [{ role: 'user' as const, content }] } }));
+  const { name, kind } = await errorOf(llm.chat({ dialog: { messages: [{ role: 'user' as const, content }] } }));
   assert.equal([name, kind], ['ImagesNotSupported', 'bad-request']);
 });
 
@@ -120,7 +120,7 @@ Base('takes contents in parts, and refuses tools', async () => {
   const parts = { messages: [{ role: 'user' as const, content: [{ type: 'text' as const, text: 'say it' }] }] };
   assert.is((await llm.chat({ dialog: parts })).message.content, PROMPT);
   const tools = [{ function: { name: 'weather' } }];
-  const { kind, message } = await failure(llm.chat({ dialog, tools }));
+  const { kind, message } = await errorOf(llm.chat({ dialog, tools }));
   assert.equal([kind, message], ['invalid-input', 'tools: this text model calls no tools']);
   assert.is((await llm.chat({ dialog, tools, tool_choice: 'none' })).message.content, PROMPT);
 });

@@ -4,7 +4,7 @@ import { deferred } from '../../../base/core/deferred.ts';
 import { fail } from '../../../base/core/errors.ts';
 import type { AudioReference } from '../../../base/schemas/index.ts';
 import { GrowingAudio, type GrowingAudioReference } from '../../../base/schemas/growing-audio.ts';
-import { failure, failureOf } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { DecodedMeanwhile, hasGrowingAudio, readyArguments, wholeArguments } from './growing-arguments.ts';
 
 const Growing = suite('arguments that are being decoded');
@@ -48,10 +48,10 @@ Growing('that are waited for reject with the error of the decoder, or when the c
   const { audio, reject } = decoding();
   const leaving = new AbortController();
   const reason = new Error('client went away');
-  const left = failureOf(readyArguments({ audio }, undefined, leaving.signal), Error);
+  const left = errorOf(readyArguments({ audio }, undefined, leaving.signal), Error);
   leaving.abort(reason);
   assert.is(await left, reason);
-  const waiting = failure(readyArguments({ audio }, undefined, undefined));
+  const waiting = errorOf(readyArguments({ audio }, undefined, undefined));
   reject(decoderFailed);
   assert.is(await waiting, decoderFailed);
 });
@@ -67,7 +67,7 @@ Growing('end their call with the error of the decoder', async () => {
   assert.is(await first, decoderFailed);
   assert.is(meanwhile.signal.reason, decoderFailed);
   assert.is(await meanwhile.reason(other), decoderFailed);
-  assert.is(await failure(wholeArguments({}, { name: 'audio', audio })), decoderFailed);
+  assert.is(await errorOf(wholeArguments({}, { name: 'audio', audio })), decoderFailed);
 });
 
 Growing('leave an error of the replica alone when decoding succeeds', async () => {

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { drained } from '../../../base/core/async/async-values.ts';
 import { AanaError } from '../../../base/core/errors.ts';
 import type { GenerationDetails, TextChunk } from '../../../base/schemas/index.ts';
-import { failure } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { answerCount, isGreedy, samplingOfAnswer, several } from './choices.ts';
 import { wholeChat, wholeText } from './whole-answers.ts';
 
@@ -94,7 +94,7 @@ Choices('end together when one fails', async () => {
     yield { text: 'x' };
     throw new AanaError('Broken', 'internal', 'the second one failed');
   }
-  const error = await failure(
+  const error = await errorOf(
     drained(
       several(3, UNLIMITED, (index, signal) => (index === 1 ? failing() : waiting(signal, log))),
       () => {},
@@ -116,7 +116,7 @@ Choices('end together when the caller cancels', async () => {
   const log: string[] = [];
   const caller = new AbortController();
   const answers = several(2, caller.signal, (_, signal) => waiting(signal, log));
-  const read = failure(drained(answers, () => {}));
+  const read = errorOf(drained(answers, () => {}));
   await sleep(1);
   caller.abort(new AanaError('Left', 'cancelled', 'the caller left'));
   await read.catch(() => {});

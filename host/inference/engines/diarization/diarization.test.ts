@@ -9,7 +9,7 @@ import { silentLogger } from '../../../base/core/log/logger.ts';
 import type { DeploymentHandle, DeploymentManager } from '../../deployments/index.ts';
 import { ModelStore } from '../../../setup/models/index.ts';
 import { SpeakerDiarizationOutput } from '../../../base/schemas/index.ts';
-import { failure } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { unlessOffline } from '../../../test/helpers/media/clips.ts';
 import { conversation, type Part, type Voice, voiceSamples } from '../../../test/helpers/media/conversations.ts';
 import { diarizationErrorRate } from '../../../test/helpers/media/diarization-errors.ts';
@@ -238,7 +238,7 @@ for (const [what, known, message] of [
   ['a minute', new Float32Array(960_000), /the audio of Ada has 60\.0 s; it may have at most 30 s/],
 ] as const)
   Diarization(`a known voice that is ${what} is the fault of the caller`, async () => {
-    const error = await failure(diarizeKnown(speech, { Ada: known }));
+    const error = await errorOf(diarizeKnown(speech, { Ada: known }));
     assert.equal([error.name, error.kind], ['ValidationError', 'invalid-input']);
     assert.match(error.message, message);
   });
@@ -255,7 +255,7 @@ Diarization('known speakers with one name, without a name and with control chara
     [{ name: 'Ada' }],
     Array.from({ length: 17 }, (_, n) => ({ name: `${n}`, audio })),
   ]) {
-    const error = await failure(diarization.call('diarize', { audio, known_speakers }));
+    const error = await errorOf(diarization.call('diarize', { audio, known_speakers }));
     assert.equal([error.name, error.kind], ['ValidationError', 'invalid-input']);
     assert.match(error.message, /known_speakers/);
   }
@@ -263,7 +263,7 @@ Diarization('known speakers with one name, without a name and with control chara
 
 for (const value of [NaN, Infinity])
   Diarization(`a sample that is ${value} is the fault of the caller, with its time`, async () => {
-    const error = await failure(diarize([Float32Array.from(speech, (sample, at) => (at === 40_000 ? value : sample))]));
+    const error = await errorOf(diarize([Float32Array.from(speech, (sample, at) => (at === 40_000 ? value : sample))]));
     assert.equal([error.name, error.kind], ['InvalidArguments', 'invalid-input']);
     assert.match(error.message, /not a finite number at 2\.500 s/);
   });
@@ -279,7 +279,7 @@ for (const [params, place] of [
   [{ speakers: 2 }, 'speakers'],
 ] as const)
   Diarization(`${JSON.stringify(params)} is refused by name`, async () => {
-    const error = await failure(diarize([speech], params));
+    const error = await errorOf(diarize([speech], params));
     assert.equal([error.name, error.kind], ['ValidationError', 'invalid-input']);
     assert.match(error.message, place);
   });
@@ -301,7 +301,7 @@ Diarization('a truncated model, another model and a file that is no model do not
       type: 'SpeakerDiarizationDeployment',
       user_config: { segmentation_model_id: path, threads: 1 },
     });
-    assert.match((await failure(broken.start())).message, expected);
+    assert.match((await errorOf(broken.start())).message, expected);
     await broken.shutdown({ graceMs: 0 });
   }
 });

@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { AsyncQueue } from '../../../base/core/async/async-queue.ts';
 import type { DeploymentHandle, DeploymentManager } from '../../deployments/index.ts';
 import { LiveResult, LiveTurnResult } from '../../../base/schemas/index.ts';
-import { failure } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { SAMPLE_TEXT, speechPath } from '../../../test/helpers/media/media.ts';
 import { wordErrors } from '../../../test/helpers/media/word-errors.ts';
 import { skip } from '../../../test/skip.ts';
@@ -130,14 +130,14 @@ for (const [what, part] of WRONG) {
       yield speech.slice(0, 100);
       yield part;
     }
-    const error = await failure(results(audio()));
+    const error = await errorOf(results(audio()));
     assert.equal([error.name, error.kind], ['ValidationError', 'invalid-input']);
     assert.match(error.message, /audio/);
   });
 }
 
 Live('refuses a language that Whisper does not know', async () => {
-  const error = await failure(results(inParts(speech), { language: 'klingon' }));
+  const error = await errorOf(results(inParts(speech), { language: 'klingon' }));
   assert.equal([error.name, error.message.includes('klingon')], ['ValidationError', true]);
 });
 

@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { drained } from '../../../base/core/async/async-values.ts';
 import type { DeploymentHandle, DeploymentManager, DeploymentOptionsInput } from '../../deployments/index.ts';
 import type { GenerationDetails, TextChunk } from '../../../base/schemas/index.ts';
-import { failure } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { type LlamaServer, noLlamaServer, startLlamaServer } from '../../../test/helpers/llama-server.ts';
 import { testModel } from '../../../test/helpers/models.ts';
 import { skip } from '../../../test/skip.ts';
@@ -158,7 +158,7 @@ Remote('tells the same tokens and texts of tokens', async () => {
     const { tokens } = far as { tokens: number[] };
     if ('text' in what) assert.equal(await remote.call('detokenize', { tokens }), { text: what.text });
   }
-  const { name } = await failure(remote.call('detokenize', { tokens: [2_000_000_000] }));
+  const { name } = await errorOf(remote.call('detokenize', { tokens: [2_000_000_000] }));
   assert.ok(['RemoteRequestRefused', 'RemoteServerUnavailable', 'InferenceException'].includes(name), name);
   assert.is(((await remote.call('tokenize', { text: 'One' })) as { tokens: number[] }).tokens.length, 1);
 });
@@ -205,7 +205,7 @@ Remote('gives answers a form', async () => {
 Remote('throws the same error for a prompt that is too long', async () => {
   const args = { prompt: 'word '.repeat(CONTEXT + 10) };
   for (const llm of [remote, local]) {
-    const { name, data } = await failure(llm.call('generate', args));
+    const { name, data } = await errorOf(llm.call('generate', args));
     assert.is(name, 'PromptTooLongException');
     assert.is((data as { max_len: number }).max_len, CONTEXT);
   }

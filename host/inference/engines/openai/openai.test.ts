@@ -6,7 +6,7 @@ import { silentLogger } from '../../../base/core/log/logger.ts';
 import type { Implementation } from '../../replicas/process/implementation.ts';
 import type { CallContext } from '../../rpc/index.ts';
 import type { ChatOutputWithDetails, GenerationDetails } from '../../../base/schemas/index.ts';
-import { failure } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { OpenAITextGenerationConfig, OpenAITextGenerationDeployment } from '../../deployments/index.ts';
 import { start } from './openai.ts';
 import {
@@ -174,10 +174,10 @@ OpenAi('asks llama-server once for each of several answers', async ({ server }) 
 OpenAi('refuses a server that sends more answers than were asked for', async ({ server }) => {
   const remote = await open(server);
   server.answers = [events(asEvent({ choices: [{ index: 1, delta: { content: 'x' } }] }))];
-  assert.match((await failure(call(remote, 'chat', { dialog }))).message, 'more answers than were asked for');
+  assert.match((await errorOf(call(remote, 'chat', { dialog }))).message, 'more answers than were asked for');
   server.answers = [events(piece('x'), ...ENDING)];
   assert.match(
-    (await failure(call(remote, 'chat', { dialog, sampling_params: several }))).message,
+    (await errorOf(call(remote, 'chat', { dialog, sampling_params: several }))).message,
     'ended before it was whole',
   );
 });
@@ -195,7 +195,7 @@ OpenAi('refuses to forget a part of the context, and to shorten prompts where it
       call(remote, 'chat', { dialog, overflow }),
       call(remote, 'generate', { prompt: 'a', overflow }),
     ]) {
-      const { name, message } = await failure(answer);
+      const { name, message } = await errorOf(answer);
       assert.is(name, 'NotSupportedByServer');
       assert.match(message, `cannot take overflow "${overflow}": ${reason}`);
     }
@@ -309,20 +309,20 @@ OpenAi('continues a text, a batch, and an answer with a prefix', async ({ server
 
 OpenAi('refuses a sampling parameter that the server does not know, by name', async ({ server }) => {
   const remote = await open(server, { server: 'openai' });
-  const refused = await failure(call(remote, 'chat', { dialog, sampling_params: { top_k: 5 } }));
+  const refused = await errorOf(call(remote, 'chat', { dialog, sampling_params: { top_k: 5 } }));
   assert.is(refused.name, 'InvalidSamplingParams');
   assert.match(refused.message, /\(openai\) cannot take the sampling parameter top_k; only vllm and llama-server can/);
-  const everywhere = await failure(
+  const everywhere = await errorOf(
     call(await open(server), 'chat', { dialog, sampling_params: { dry_multiplier: 1, dry_base: 2 } }),
   );
   assert.match(everywhere.message, /\(vllm\) cannot take the sampling parameter dry_multiplier; only llama-server can/);
   for (const params of [{ reproducible: true }, { prompt_logprobs: 0 }]) {
-    const here = await failure(call(await open(server), 'chat', { dialog, sampling_params: params }));
+    const here = await errorOf(call(await open(server), 'chat', { dialog, sampling_params: params }));
     assert.match(here.message, new RegExp(`${Object.keys(params)}; use a LlamaTextGenerationDeployment for it`));
   }
-  const prefixed = await failure(call(remote, 'chat', { dialog, assistant_prefix: 'x' }));
+  const prefixed = await errorOf(call(remote, 'chat', { dialog, assistant_prefix: 'x' }));
   assert.is(prefixed.name, 'NotSupportedByServer');
-  assert.is((await failure(call(remote, 'count_tokens', { text: 'x' }))).name, 'NotSupportedByServer');
+  assert.is((await errorOf(call(remote, 'count_tokens', { text: 'x' }))).name, 'NotSupportedByServer');
   assert.equal(server.seen, []);
 });
 
@@ -330,7 +330,7 @@ OpenAi('names an adapter as the model of vLLM', async ({ server }) => {
   server.answers = [events(piece('a'), ...ENDING)];
   await call(await open(server), 'chat', { dialog, adapter: 'legal' });
   assert.is(server.seen[0]?.body['model'], 'legal');
-  const refused = await failure(call(await open(server, { server: 'openai' }), 'chat', { dialog, adapter: 'legal' }));
+  const refused = await errorOf(call(await open(server, { server: 'openai' }), 'chat', { dialog, adapter: 'legal' }));
   assert.match(refused.message, /\(openai\) has no adapters by name; only vllm has/);
 });
 
@@ -358,7 +358,7 @@ for (const [kind, form, name] of [
 ] as const) {
   OpenAi(`refuses the form ${JSON.stringify(form)} for ${kind}`, async ({ server }) => {
     const sampling = { sampling_params: { structured_outputs: form } };
-    const refused = await failure(call(await open(server, { server: kind }), 'chat', { dialog, ...sampling }));
+    const refused = await errorOf(call(await open(server, { server: kind }), 'chat', { dialog, ...sampling }));
     assert.is(refused.name, 'InvalidSamplingParams');
     assert.ok(refused.message.includes(`the sampling parameter ${name};`), refused.message);
   });
@@ -366,7 +366,7 @@ for (const [kind, form, name] of [
 
 OpenAi('refuses a schema that is not JSON', async ({ server }) => {
   const sampling = { sampling_params: { structured_outputs: { json: '{' } } };
-  const refused = await failure(call(await open(server, { server: 'llama-server' }), 'chat', { dialog, ...sampling }));
+  const refused = await errorOf(call(await open(server, { server: 'llama-server' }), 'chat', { dialog, ...sampling }));
   assert.match(refused.message, /the schema in structured_outputs\.json is not JSON/);
 });
 
@@ -399,13 +399,13 @@ OpenAi('tells the tokens of vLLM and their texts', async ({ server }) => {
   assert.equal(await call(remote, 'detokenize', { tokens: [5, 6, 7] }), { text: 'Hello there' });
   assert.equal(server.seen.at(-1)?.body, { model: 'm', tokens: [5, 6, 7] });
   server.answers = [json(200, { nothing: true })];
-  assert.match((await failure(call(remote, 'detokenize', { tokens: [5] }))).message, /the tokens have an unknown form/);
+  assert.match((await errorOf(call(remote, 'detokenize', { tokens: [5] }))).message, /the tokens have an unknown form/);
   const plain = await open(server, { server: 'openai' });
   for (const [method, args] of [
     ['tokenize', { text: 'x' }],
     ['detokenize', { tokens: [1] }],
   ] as const)
-    assert.is((await failure(call(plain, method, args))).name, 'NotSupportedByServer');
+    assert.is((await errorOf(call(plain, method, args))).name, 'NotSupportedByServer');
 });
 
 OpenAi('sends a prompt of tokens as it is', async ({ server }) => {
@@ -452,7 +452,7 @@ for (const [method, args, logprobs, asked] of [
 OpenAi('refuses log-probabilities without numbers of tokens', async ({ server }) => {
   const logprobs = { content: [{ token: 'He', logprob: -1, bytes: null, top_logprobs: [] }] };
   server.answers = [events(asEvent({ choices: [{ index: 0, delta: { content: 'He' }, logprobs }] }), ...ENDING)];
-  const refused = await failure(call(await open(server), 'chat', { dialog, sampling_params: { logprobs: 0 } }));
+  const refused = await errorOf(call(await open(server), 'chat', { dialog, sampling_params: { logprobs: 0 } }));
   assert.match(refused.message, /a token has no number/);
 });
 
@@ -569,7 +569,7 @@ for (const [title, answer, name, message, data] of [
 ] as readonly (readonly [string, ScriptedServer['models'], string, RegExp, object])[]) {
   OpenAi(`throws ${name} when ${title}, and asks once`, async ({ server }) => {
     server.answers = [answer];
-    const error = await failure(call(await open(server, { api_key: 'secret-key' }), 'chat', { dialog }));
+    const error = await errorOf(call(await open(server, { api_key: 'secret-key' }), 'chat', { dialog }));
     assert.is(error.name, name);
     assert.match(error.message, message);
     assert.equal(error.data, data);
@@ -603,7 +603,7 @@ OpenAi('repeats a request after failures that pass, before the first piece', asy
   assert.ok(performance.now() - started > 1000, 'Retry-After was kept');
   server.answers = [json(503, { error: { message: 'Loading model' } }, { 'retry-after': '0' })];
   server.seen.length = 0;
-  assert.is((await failure(call(remote, 'chat', { dialog }))).name, 'RemoteServerUnavailable');
+  assert.is((await errorOf(call(remote, 'chat', { dialog }))).name, 'RemoteServerUnavailable');
   assert.is(server.seen.length, 4);
 });
 
@@ -635,12 +635,12 @@ OpenAi(
   async ({ server }) => {
     server.answers = [hanging];
     const remote = await open(server);
-    const late = await failure(call(remote, 'chat', { dialog }, context(undefined, performance.now() + 2000)));
+    const late = await errorOf(call(remote, 'chat', { dialog }, context(undefined, performance.now() + 2000)));
     assert.is(late.name, 'DeadlineExceeded');
     assert.is(await server.seen[0]?.left, true);
-    const slow = await failure(call(await open(server, { timeout_s: 0.1 }), 'chat', { dialog }));
+    const slow = await errorOf(call(await open(server, { timeout_s: 0.1 }), 'chat', { dialog }));
     assert.match(slow.message, /^the request to m was stopped: it took longer than timeout_s, 0\.1 s/);
-    const silent = await failure(call(await open(server, { idle_timeout_s: 1 }), 'chat', { dialog }));
+    const silent = await errorOf(call(await open(server, { idle_timeout_s: 1 }), 'chat', { dialog }));
     assert.match(silent.message, /broke off: .* sent nothing for 1 s/);
   },
 );
@@ -656,10 +656,10 @@ OpenAi('refuses to start with a clear reason', async ({ server }) => {
     [two, { api_key_env: 'AANA_NO_SUCH_KEY' }, /environment variable AANA_NO_SUCH_KEY is not set/],
   ] as const) {
     server.models = models;
-    assert.match((await failure(open(server, config))).message, message);
+    assert.match((await errorOf(open(server, config))).message, message);
   }
   await server[Symbol.asyncDispose]();
-  const error = await failure(open(server));
+  const error = await errorOf(open(server));
   assert.match(error.message, /gave no answer: the connection was refused/);
   Object.assign(server, await startScriptedServer());
 });

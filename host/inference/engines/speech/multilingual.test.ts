@@ -8,7 +8,7 @@ import { silentLogger } from '../../../base/core/log/logger.ts';
 import type { DeploymentManager } from '../../deployments/index.ts';
 import { ModelStore } from '../../../setup/models/index.ts';
 import { AsrOutput, type AudioReference } from '../../../base/schemas/index.ts';
-import { failure } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { type Voice, voiceSamples } from '../../../test/helpers/media/conversations.ts';
 import { skip } from '../../../test/skip.ts';
 import { cannotRun } from '../fixtures/cannot-run.ts';
@@ -105,10 +105,10 @@ Multilingual('asks several parts for their language where none is sure', async (
 });
 
 Multilingual('excludes the choice of a language', async () => {
-  const error = await failure(transcribe({ multilingual: true, language: 'en' }));
+  const error = await errorOf(transcribe({ multilingual: true, language: 'en' }));
   assert.is(error.kind, 'invalid-input');
   assert.match(error.message, /^params\.multilingual: .*leave out/);
-  const other = await failure(transcribe({ multilingual: true, all_language_probs: true }));
+  const other = await errorOf(transcribe({ multilingual: true, all_language_probs: true }));
   assert.match(other.message, /^params\.all_language_probs: .*each part has its own language/);
 });
 

@@ -7,7 +7,7 @@ import * as assert from 'uvu/assert';
 import type { DeploymentHandle, DeploymentManager } from '../../deployments/index.ts';
 import type { CallProgress } from '../../replicas/index.ts';
 import { AsrBatchOutput, AsrOutput, type AudioReference, VadSegments } from '../../../base/schemas/index.ts';
-import { failure } from '../../../test/helpers/failure.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { longTalk } from '../../../test/helpers/media/clips.ts';
 import { makeMedia } from '../../../test/helpers/media/media-files.ts';
 import { ffmpegPath, SAMPLE_TEXT, speechPath } from '../../../test/helpers/media/media.ts';
@@ -109,7 +109,7 @@ for (const [params, path] of [
   [{ onset: 0.5 }, 'onset'],
 ] as const) {
   Vad(`refuses ${JSON.stringify(params)}`, async () => {
-    const error = await failure(detect(await files.write(speech), params));
+    const error = await errorOf(detect(await files.write(speech), params));
     assert.is(error.kind, 'invalid-input');
     assert.match(JSON.stringify([error.message, error.data]), path);
   });
@@ -220,7 +220,7 @@ for (const [args, path] of [
   [{ params: { vad_filter: true } }, 'vad_filter'],
 ] as const) {
   Vad(`chunks refuse ${JSON.stringify(args)}`, async () => {
-    const error = await failure(inChunks({ audio: await files.write(speech), ...args }));
+    const error = await errorOf(inChunks({ audio: await files.write(speech), ...args }));
     assert.is(error.kind, 'invalid-input');
     assert.match(JSON.stringify([error.message, error.data]), path);
   });

@@ -8,7 +8,8 @@ import { type Clock, systemClock } from '../../../base/core/clock.ts';
 import { type AanaError, cancelledError } from '../../../base/core/errors.ts';
 import { fingerprint } from './fingerprint.ts';
 import { callWithRetry, DEFAULT_RETRIES, streamWithRetry } from './retry.ts';
-import { collect, failure, pidOf, started, stopAll, until, versionOf } from '../fixtures/sample-sets.ts';
+import { collect, pidOf, started, stopAll, until, versionOf } from '../fixtures/sample-sets.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import type { ReplicaSet } from '../set/replica-set.ts';
 
 const Poison = suite('poisonous calls');
@@ -26,14 +27,14 @@ const isWhole = (set: ReplicaSet): boolean => set.status().replicas.every(({ sta
 
 Poison('end two replicas, then are refused for every caller', async () => {
   const set = await started({ count: 4 });
-  const error = await failure(call(set, 'crash', { signal: 'SIGSEGV' }));
+  const error = await errorOf(call(set, 'crash', { signal: 'SIGSEGV' }));
   assert.equal([error.name, error.kind], ['PoisonousCallError', 'bad-request']);
   const { method, replicas } = error.data as { method: string; replicas: string[] };
   assert.equal([method, replicas.length], ['crash', 2]);
   assert.match(error.message, `${replicas.join(' and ')} were lost while they worked on it`);
   await until(() => isWhole(set), 'the replicas were replaced');
   for (let asked = 0; asked < 4; asked += 1)
-    assert.is((await failure(call(set, 'crash', { signal: 'SIGSEGV' }))).name, 'PoisonousCallError');
+    assert.is((await errorOf(call(set, 'crash', { signal: 'SIGSEGV' }))).name, 'PoisonousCallError');
   assert.is(restarts(set), 2);
 });
 
@@ -41,7 +42,7 @@ Poison('are refused as streams, too, even when their callers do not retry', asyn
   const set = await started({ count: 3 });
   const stream = (): Promise<unknown[]> => collect(set.stream('countThenCrash', { to: 3 }));
   assert.equal(
-    [(await failure(stream())).name, (await failure(stream())).name, (await failure(stream())).name],
+    [(await errorOf(stream())).name, (await errorOf(stream())).name, (await errorOf(stream())).name],
     ['ReplicaLostError', 'PoisonousCallError', 'PoisonousCallError'],
   );
   await until(() => isWhole(set), 'the replicas were replaced');
@@ -58,13 +59,13 @@ Poison('are recognised although their callers have left', async () => {
     await left;
     await until(() => restarts(set) === round && isWhole(set), 'the replica was replaced');
   }
-  assert.is((await failure(call(set, 'crashLater', { ms: 200 }))).name, 'PoisonousCallError');
+  assert.is((await errorOf(call(set, 'crashLater', { ms: 200 }))).name, 'PoisonousCallError');
 });
 
 Poison('cost no other call that ran on the same replica', async () => {
   const set = await started({ count: 3, maxOngoing: 8 });
   const others = Array.from({ length: 9 }, (_, n) => call(set, 'wait', { ms: 300 + n }));
-  const error = await failure(call(set, 'crashLater', { ms: 50 }));
+  const error = await errorOf(call(set, 'crashLater', { ms: 50 }));
   assert.is(error.name, 'PoisonousCallError');
   assert.equal(
     await Promise.all(others),
@@ -76,7 +77,7 @@ Poison('bring no suspicion on a call of which equal ones ran on both replicas', 
   const set = await started({ count: 2, maxOngoing: 8 });
   const others = Array.from({ length: 6 }, () => call(set, 'wait', { ms: 700 }));
   await until(() => ongoing(set) === 6, 'the calls run');
-  const poison = failure(call(set, 'crashLater', { ms: 50 }));
+  const poison = errorOf(call(set, 'crashLater', { ms: 50 }));
   const answers = await Promise.all(others.map((other) => other.catch((error: AanaError) => error.name)));
   // One that was lost with both replicas is not repeated again.
   assert.ok(
@@ -88,8 +89,8 @@ Poison('bring no suspicion on a call of which equal ones ran on both replicas', 
 
 Poison('are tried one at a time once they are suspects', async () => {
   const set = await started({ count: 3 });
-  assert.is((await failure(set.call('crash', {}))).name, 'ReplicaLostError');
-  const names = await Promise.all(Array.from({ length: 6 }, async () => (await failure(set.call('crash', {}))).name));
+  assert.is((await errorOf(set.call('crash', {}))).name, 'ReplicaLostError');
+  const names = await Promise.all(Array.from({ length: 6 }, async () => (await errorOf(set.call('crash', {}))).name));
   assert.equal(
     names,
     Array.from({ length: 6 }, () => 'PoisonousCallError'),
@@ -100,7 +101,7 @@ Poison('are tried one at a time once they are suspects', async () => {
 
 Poison('are refused while they wait for a replica, when two were lost', async () => {
   const set = await started({ maxOngoing: 1 });
-  const errors = await Promise.all(Array.from({ length: 6 }, () => failure(set.call('crashLater', { ms: 20 }))));
+  const errors = await Promise.all(Array.from({ length: 6 }, () => errorOf(set.call('crashLater', { ms: 20 }))));
   assert.equal(
     errors.map(({ name }) => name),
     ['ReplicaLostError', ...Array.from({ length: 5 }, () => 'PoisonousCallError')],
@@ -122,11 +123,11 @@ Poison('are cleared when a replica survives them after one was killed', async ()
 Poison('delay no other suspect once they have outlived the previous loss', async () => {
   const set = await started();
   const controller = new AbortController();
-  const long = [1, 2].map((n) => failure(set.call('wait', { ms: 600_000 + n }, { signal: controller.signal })));
+  const long = [1, 2].map((n) => errorOf(set.call('wait', { ms: 600_000 + n }, { signal: controller.signal })));
   await until(() => ongoing(set) === 2, 'the calls run');
   process.kill(pidOf(set), 'SIGKILL');
   await Promise.all(long);
-  const again = [1, 2].map((n) => failure(set.call('wait', { ms: 600_000 + n }, { signal: controller.signal })));
+  const again = [1, 2].map((n) => errorOf(set.call('wait', { ms: 600_000 + n }, { signal: controller.signal })));
   await until(() => ongoing(set) === 2, 'all of them run again beside each other');
   controller.abort(cancelledError('enough'));
   await Promise.all(again);
@@ -165,7 +166,7 @@ Poison('are told apart from long calls on the same replica', async () => {
     running.catch((error: unknown) => (error === signal.reason ? 'ran on' : (error as Error).name));
   const first = outcome(call(set, 'wait', { ms: 600_000 }, signal));
   await until(() => ongoing(set) === 1, 'the long call runs');
-  assert.is((await failure(call(set, 'crashLater', { ms: 50 }))).name, 'PoisonousCallError');
+  assert.is((await errorOf(call(set, 'crashLater', { ms: 50 }))).name, 'PoisonousCallError');
   const again = outcome(set.call('wait', { ms: 600_000 }, { signal }));
   await until(() => isWhole(set) && ongoing(set) >= 1, 'the same long call runs again');
   controller.abort(cancelledError('enough'));
@@ -182,7 +183,7 @@ Poison(
     const set = await started({ maxQueued: 2 });
     const controller = new AbortController();
     const ask = (userId: string, signal = controller.signal): Promise<AanaError> =>
-      failure(set.call('wait', { ms: 600_000 }, { signal, userId }));
+      errorOf(set.call('wait', { ms: 600_000 }, { signal, userId }));
     const lost = ask('a');
     await until(() => ongoing(set) === 1, 'the call runs');
     process.kill(pidOf(set), 'SIGKILL');
@@ -211,9 +212,9 @@ Poison(
 
 Poison('may be called again on another version', async () => {
   const set = await started({ count: 2 });
-  await failure(call(set, 'crash', {}));
+  await errorOf(call(set, 'crash', {}));
   await set.update(versionOf({ spec: { version: 2 } }), { watchMs: 20 });
-  assert.is((await failure(set.call('crash', {}))).name, 'ReplicaLostError');
+  assert.is((await errorOf(set.call('crash', {}))).name, 'ReplicaLostError');
 });
 
 Poison('are recognised by the contents of their files, at any path', async () => {
@@ -246,7 +247,7 @@ Poison('are recognised by the contents of their files, at any path', async () =>
 
 Poison('end a stream that a handle repeats after two replicas', async () => {
   const set = await started({ count: 3 });
-  const error = await failure(
+  const error = await errorOf(
     collect(streamWithRetry((_, admitted) => set.stream('countThenCrash', { to: 0 }, { admitted }), POLICY)),
   );
   assert.is(error.name, 'PoisonousCallError');

@@ -5,6 +5,7 @@ import { AanaError } from '../../../base/core/errors.ts';
 import { restartDelayMs } from '../slot/backoff.ts';
 import { ReplicaPool } from './replica-pool.ts';
 import type { Run } from './workload.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 
 const Pool = suite('the pool of replicas');
 
@@ -140,7 +141,7 @@ Pool('divides calls by the weights of their users, also if calls take longer now
 Pool('refuses a call when the queue is full, naming the deployment and the limit', async () => {
   const replicas = pool(1);
   const first = replicas.dispatch(take);
-  const error = await failure(replicas.dispatch(take));
+  const error = await errorOf(replicas.dispatch(take));
   assert.is(error.name, 'DeploymentFull');
   assert.is(error.kind, 'unavailable');
   assert.match(error.message, 'deployment asr is full: 1 calls');
@@ -171,7 +172,7 @@ Pool('gives calls with the same affinity to the same replica, even if they waite
 
 Pool('can refuse all waiting calls and continue', async () => {
   const replicas = pool();
-  const waiting = failure(replicas.dispatch(take));
+  const waiting = errorOf(replicas.dispatch(take));
   replicas.refuseWaiting(() => new AanaError('NoRoom', 'unavailable', 'no room'));
   assert.is((await waiting).name, 'NoRoom');
   replicas.add(member('a'));
@@ -199,7 +200,7 @@ Pool('gives nothing to a replica that was removed', async () => {
 
 Pool('rejects a waiting call with the error of its start', async () => {
   const replicas = pool();
-  const waiting = failure(
+  const waiting = errorOf(
     replicas.dispatch(() => {
       throw new AanaError('Broken', 'internal', 'broken');
     }),
@@ -210,10 +211,10 @@ Pool('rejects a waiting call with the error of its start', async () => {
 
 Pool('refuses new calls when closed, and on request waiting ones', async () => {
   const replicas = pool();
-  const first = failure(replicas.dispatch(take));
+  const first = errorOf(replicas.dispatch(take));
   const closed = (): AanaError => new AanaError('Closed', 'unavailable', 'closed');
   replicas.close(closed, { waiting: false });
-  assert.is((await failure(replicas.dispatch(take))).name, 'Closed');
+  assert.is((await errorOf(replicas.dispatch(take))).name, 'Closed');
   assert.is(replicas.queued, 1);
   replicas.close(closed, { waiting: true });
   assert.is((await first).name, 'Closed');
@@ -239,21 +240,11 @@ Pool('refuses calls at once while no replica is expected soon', async () => {
     maxQueued: 100,
     unavailable: () => reason,
   });
-  assert.is(await failure(replicas.dispatch(take)), unavailable);
+  assert.is(await errorOf(replicas.dispatch(take)), unavailable);
   reason = undefined;
   const waiting = replicas.dispatch(take);
   replicas.add(member('a'));
   assert.is((await waiting).value, 'a');
 });
-
-async function failure(promise: Promise<unknown>): Promise<AanaError> {
-  try {
-    await promise;
-  } catch (error) {
-    if (error instanceof AanaError) return error;
-    throw error;
-  }
-  return assert.unreachable('it did not reject') as never;
-}
 
 Pool.run();

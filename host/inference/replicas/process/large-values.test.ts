@@ -1,7 +1,8 @@
 // Streams of real replica processes whose values are larger than one frame.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { collect, failure, started, stopAll } from '../fixtures/sample-sets.ts';
+import { collect, started, stopAll } from '../fixtures/sample-sets.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 
 const Large = suite('streams of large values');
 
@@ -20,7 +21,7 @@ Large('arrive whole when the values of one turn are together larger than a frame
 Large('end with an error after the values before it when a value is larger than a frame', async () => {
   const set = await started();
   const values: unknown[] = [];
-  const error = await failure(
+  const error = await errorOf(
     (async () => {
       for await (const batch of set.stream('oversized', { bytes: 65 * MIB })) values.push(...batch);
     })(),
@@ -31,7 +32,7 @@ Large('end with an error after the values before it when a value is larger than 
 Large('fail no other stream of the same turn', async () => {
   const set = await started();
   const [, ...others] = await Promise.all([
-    failure(collect(set.stream('oversized', { bytes: 65 * MIB }))),
+    errorOf(collect(set.stream('oversized', { bytes: 65 * MIB }))),
     collect(set.stream('count', { to: 200 })),
     collect(set.stream('count', { to: 200 })),
   ]);

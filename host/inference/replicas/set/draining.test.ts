@@ -3,16 +3,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { systemClock } from '../../../base/core/clock.ts';
 import { callWithRetry } from '../calls/retry.ts';
-import {
-  collect,
-  failure,
-  pidOf,
-  type SampleOptions,
-  started,
-  stopAll,
-  until,
-  versionOf,
-} from '../fixtures/sample-sets.ts';
+import { collect, pidOf, type SampleOptions, started, stopAll, until, versionOf } from '../fixtures/sample-sets.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import type { ReplicaSet } from './replica-set.ts';
 import type { DevicePlaces } from './replica-version.ts';
 
@@ -95,8 +87,8 @@ Draining('start again on the new version when it needs the place of the old one'
 Draining('fail with the loss of the replica, not as cancelled, when the drain time is over', async () => {
   const set = await started({ graceMs: 20, drainMs: 20 });
   const [call, stream] = [
-    failure(set.call('wait', { ms: 60_000 })),
-    failure(collect(set.stream('count', { to: 60_000, everyMs: 1 }))),
+    errorOf(set.call('wait', { ms: 60_000 })),
+    errorOf(collect(set.stream('count', { to: 60_000, everyMs: 1 }))),
   ];
   await set.call('echo', {});
   await set.stop(20);
@@ -110,7 +102,7 @@ Draining('fail with the loss of the replica, not as cancelled, when the drain ti
 
 Draining('do not delay the end of the deployment for longer than its grace', async () => {
   const set = await started({ count: 2, maxOngoing: 1, ...SHORT });
-  const calls = [failure(set.call('ignoreCancel', { ms: 60_000 })), failure(set.call('ignoreCancel', { ms: 60_000 }))];
+  const calls = [errorOf(set.call('ignoreCancel', { ms: 60_000 })), errorOf(set.call('ignoreCancel', { ms: 60_000 }))];
   await set.scale(versionOf({ count: 1, maxOngoing: 1, ...SHORT }));
   await set.stop(20);
   for (const call of calls) assert.is((await call).name, 'ReplicaLostError');

@@ -4,7 +4,8 @@ import * as assert from 'uvu/assert';
 import { AsyncQueue } from '../../../base/core/async/async-queue.ts';
 import { AanaError } from '../../../base/core/errors.ts';
 import { FEED_WINDOW } from '../../rpc/frames.ts';
-import { collect, failure, pidOf, recordingLogger, started, stopAll, until } from '../fixtures/sample-sets.ts';
+import { collect, pidOf, recordingLogger, started, stopAll, until } from '../fixtures/sample-sets.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 
 const Feeds = suite('values that a caller sends into a running call');
 
@@ -90,13 +91,13 @@ Feeds('end with the error of their source, which the caller gets', async () => {
     yield 1;
     throw new AanaError('NoMoreNumbers', 'bad-request', 'the numbers are used up', { data: { used: 1 } });
   }
-  const error = await failure(collect((await started()).stream('sums', {}, feed(broken()))));
+  const error = await errorOf(collect((await started()).stream('sums', {}, feed(broken()))));
   assert.equal([error.name, error.kind, error.data], ['NoMoreNumbers', 'bad-request', { used: 1 }]);
 });
 
 Feeds('end with an error when a value is no JSON or too large, and the replica goes on serving', async () => {
   const set = await started();
-  const large = failure(collect(set.stream('sums', {}, feed(one('x'.repeat(65 * 2 ** 20))))));
+  const large = errorOf(collect(set.stream('sums', {}, feed(one('x'.repeat(65 * 2 ** 20))))));
   assert.is((await large).name, 'MessageTooLarge');
   assert.equal(await set.call('echo', { fine: true }, {}), { fine: true });
 });
@@ -131,7 +132,7 @@ Feeds('end with the loss of the replica, and an equal call is not refused afterw
   for (let time = 0; time < 3; time += 1) {
     const pid = pidOf(set);
     const numbers = new Numbers(10_000);
-    const error = await failure(collect(set.stream('crashWhenFed', {}, feed(numbers))));
+    const error = await errorOf(collect(set.stream('crashWhenFed', {}, feed(numbers))));
     assert.equal([error.name, error.kind], ['ReplicaLostError', 'unavailable']);
     assert.ok(numbers.isClosed);
     await until(() => set.status().replicas[0]?.pid !== pid, 'there is another process');

@@ -2,7 +2,8 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../../base/core/abort.ts';
-import { failure, pidOf, recordingLogger, started, stopAll, until } from '../fixtures/sample-sets.ts';
+import { pidOf, recordingLogger, started, stopAll, until } from '../fixtures/sample-sets.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { AanaError } from '../../../base/core/errors.ts';
 import { Replica } from '../process/replica.ts';
 import type { ReplicaOptions } from '../process/running-replica.ts';
@@ -17,7 +18,7 @@ Scaling('replaces a replica when most of its calls fail in the engine, and loses
   const set = await started({ log, healthPeriodMs: 200, graceMs: 20_000 });
   const pid = pidOf(set);
   const running = set.call('wait', { ms: 1000 });
-  const failures = await Promise.all([1, 2, 3, 4, 5].map(() => failure(set.call('failInference', {}))));
+  const failures = await Promise.all([1, 2, 3, 4, 5].map(() => errorOf(set.call('failInference', {}))));
   for (const { name } of failures) assert.is(name, 'InferenceException');
   assert.is(await running, 1000);
   await until(() => pidOf(set) !== pid, 'it was replaced');
@@ -31,9 +32,9 @@ Scaling('replaces a replica when most of its calls fail in the engine, and loses
 Scaling('replaces no replica because of a single call, mistakes of callers or cancelled calls', async () => {
   const { log, lines } = recordingLogger();
   const set = await started({ log, healthPeriodMs: 20 });
-  await failure(set.call('failInference', {}));
+  await errorOf(set.call('failInference', {}));
   for (let call = 0; call < 20; call += 1) {
-    await failure(set.call('fail', {}));
+    await errorOf(set.call('fail', {}));
     const controller = new AbortController();
     const left = set.call('untilCancelled', {}, { signal: controller.signal }).catch((error: unknown) => error);
     await delay(1).then(() => controller.abort(new Error('the client went away')));
@@ -73,7 +74,7 @@ Scaling('lets a replica finish its calls when it is told to end twice', async ()
 Scaling('keeps a replica whose callers are at fault', async () => {
   const set = await started({ healthPeriodMs: 50 });
   const pid = pidOf(set);
-  await Promise.all([1, 2, 3].map(() => failure(set.call('fail', {}))));
+  await Promise.all([1, 2, 3].map(() => errorOf(set.call('fail', {}))));
   await until(() => (set.status().replicas[0]?.steps ?? 0) > 2, 'health checks were made');
   assert.is(pidOf(set), pid);
 });
@@ -118,7 +119,7 @@ Scaling('refuses a call that would wake it when there is no room, and serves a l
     autoscaling: SCALING,
     places: placesFrom(() => (room ? { env: {}, release: () => {} } : undefined)),
   });
-  assert.is((await failure(set.call('echo', {}))).name, 'InsufficientResources');
+  assert.is((await errorOf(set.call('echo', {}))).name, 'InsufficientResources');
   room = true;
   assert.equal(await set.call('echo', {}), {});
 });

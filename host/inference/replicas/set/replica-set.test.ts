@@ -9,17 +9,8 @@ import * as assert from 'uvu/assert';
 import { launcherPath } from '../../../base/processes/index.ts';
 import type { CallProgress } from '../calls/replica-calls.ts';
 import { skip } from '../../../test/skip.ts';
-import {
-  collect,
-  failure,
-  isAlive,
-  pidOf,
-  recordingLogger,
-  setOf,
-  started,
-  stopAll,
-  until,
-} from '../fixtures/sample-sets.ts';
+import { collect, isAlive, pidOf, recordingLogger, setOf, started, stopAll, until } from '../fixtures/sample-sets.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 
 const Set_ = suite('a set of replicas');
 
@@ -37,7 +28,7 @@ Set_('carries arguments and results, many calls at a time', async () => {
 });
 
 Set_('carries an error of the implementation with its class, kind and data', async () => {
-  const error = await failure((await started()).call('fail', {}));
+  const error = await errorOf((await started()).call('fail', {}));
   assert.equal(
     [error.name, error.kind, error.message, error.data],
     ['PromptTooLongException', 'bad-request', 'too long', { prompt_len: 9, max_len: 8 }],
@@ -46,7 +37,7 @@ Set_('carries an error of the implementation with its class, kind and data', asy
 
 Set_('turns an unexpected exception of the implementation into an internal error', async () => {
   const set = await started();
-  const error = await failure(set.call('failUnknown', {}));
+  const error = await errorOf(set.call('failUnknown', {}));
   assert.equal([error.name, error.kind], ['TypeError', 'internal']);
   assert.equal(await set.call('echo', {}), {});
 });
@@ -65,7 +56,7 @@ Set_('carries the progress of a call to the caller who asks for it, once for eac
 
 Set_('names an unknown method', async () => {
   const set = await started();
-  assert.match((await failure(set.call('constructor', {}))).message, 'there is no method constructor');
+  assert.match((await errorOf(set.call('constructor', {}))).message, 'there is no method constructor');
 });
 
 Set_('streams all values in order, in batches', async () => {
@@ -78,7 +69,7 @@ Set_('streams all values in order, in batches', async () => {
 Set_('delivers the values before an error, then the error', async () => {
   const set = await started();
   const values: unknown[] = [];
-  const error = await failure(
+  const error = await errorOf(
     (async () => {
       for await (const batch of set.stream('countThenFail', { to: 5 })) values.push(...batch);
     })(),
@@ -148,14 +139,14 @@ Set_('counts a cancelled call until the replica has ended it', async () => {
 Set_('refuses calls over the limit of waiting calls', async () => {
   const set = await started({ maxOngoing: 1, maxQueued: 1 });
   const [one, two] = [set.call('wait', { ms: 100 }), set.call('wait', { ms: 1 })];
-  const error = await failure(set.call('echo', {}));
+  const error = await errorOf(set.call('echo', {}));
   assert.equal([error.name, error.kind], ['DeploymentFull', 'unavailable']);
   assert.equal(await Promise.all([one, two]), [100, 1]);
 });
 
 Set_('fails a result that is too large for a frame, and keeps serving', async () => {
   const set = await started();
-  const error = await failure(set.call('large', { bytes: 65 * 1024 * 1024 }));
+  const error = await errorOf(set.call('large', { bytes: 65 * 1024 * 1024 }));
   assert.equal([error.name, error.kind], ['MessageTooLarge', 'too-large']);
   assert.equal(await set.call('echo', {}), {});
 });
@@ -163,7 +154,7 @@ Set_('fails a result that is too large for a frame, and keeps serving', async ()
 Set_('fails the calls of a killed replica with a clear error; the next call waits for the new one', async () => {
   const set = await started({ restartDelay: () => 300 });
   const pid = pidOf(set);
-  const lost = failure(set.call('wait', { ms: 60_000 }));
+  const lost = errorOf(set.call('wait', { ms: 60_000 }));
   await set.call('echo', {});
   process.kill(pid, 'SIGKILL');
   const error = await lost;
@@ -178,14 +169,14 @@ Set_('fails the calls of a killed replica with a clear error; the next call wait
 
 Set_('removes a dead replica from the pool before its calls fail', async () => {
   const set = await started({ count: 2 });
-  const crashed = failure(set.call('crash', {})).then(() => set.call('pid', {}));
+  const crashed = errorOf(set.call('crash', {})).then(() => set.call('pid', {}));
   assert.ok(isAlive(Number(await crashed)));
 });
 
 Set_('delivers the values that a dying replica had streamed, then the loss', async () => {
   const set = await started();
   const values: unknown[] = [];
-  const error = await failure(
+  const error = await errorOf(
     (async () => {
       for await (const batch of set.stream('countThenCrash', { to: 5 })) values.push(...batch);
     })(),
@@ -196,7 +187,7 @@ Set_('delivers the values that a dying replica had streamed, then the loss', asy
 Set_('logs the error of a replica that throws outside of a call', async () => {
   const { log, lines } = recordingLogger();
   const set = await started({ log });
-  assert.is((await failure(set.call('throwLater', {}))).name, 'ReplicaLostError');
+  assert.is((await errorOf(set.call('throwLater', {}))).name, 'ReplicaLostError');
   await until(() => lines.some(({ message }) => message === 'replica lost, restarting'), 'the loss was logged');
   assert.match(
     String(lines.find(({ message }) => message === 'replica lost, restarting')?.['reason']),
@@ -211,24 +202,24 @@ Set_('logs the error of a replica that throws outside of a call', async () => {
 
 Set_('fails at once with the message of an implementation that refuses to start', async () => {
   const set = setOf({ spec: { start: 'reject' } });
-  const error = await failure(set.start());
+  const error = await errorOf(set.start());
   assert.equal(
     [error.name, error.message],
     ['FailedDeployment', 'deployment sample failed: the file model.bin is truncated'],
   );
   assert.is(set.status().status, 'DEPLOY_FAILED');
   assert.is(set.status().replicas[0]?.restarts, 0);
-  assert.is((await failure(set.call('echo', {}))).kind, 'unavailable');
+  assert.is((await errorOf(set.call('echo', {}))).kind, 'unavailable');
 });
 
 Set_('is not ready before the warm-up has succeeded', async () => {
-  const error = await failure(setOf({ spec: { start: 'cold' } }).start());
+  const error = await errorOf(setOf({ spec: { start: 'cold' } }).start());
   assert.is(error.message, 'deployment sample failed: no kernel image is available for this device');
 });
 
 Set_('gives up a replica that ends three times before it is ready, and keeps its last line', async () => {
   const set = setOf({ spec: { start: 'exit' } });
-  const error = await failure(set.start());
+  const error = await errorOf(set.start());
   assert.match(error.message, 'it ended 3 times before it was ready');
   assert.match(error.message, 'it exited with code 7: sample: out of memory');
   assert.is(set.status().replicas[0]?.restarts, 2);
@@ -237,7 +228,7 @@ Set_('gives up a replica that ends three times before it is ready, and keeps its
 });
 
 Set_('keeps the reason when loading throws from a timer', async () => {
-  assert.match((await failure(setOf({ spec: { start: 'throw-later' } }).start())).message, 'thrown from a timer');
+  assert.match((await errorOf(setOf({ spec: { start: 'throw-later' } }).start())).message, 'thrown from a timer');
 });
 
 for (const [what, module, pattern] of [
@@ -245,20 +236,20 @@ for (const [what, module, pattern] of [
   ['exports no start', '../fixtures/no-start.js', 'exports no function "start"'],
 ] as const) {
   Set_(`fails when the implementation ${what}`, async () => {
-    assert.match((await failure(setOf({ implementation: new URL(module, import.meta.url) }).start())).message, pattern);
+    assert.match((await errorOf(setOf({ implementation: new URL(module, import.meta.url) }).start())).message, pattern);
   });
 }
 
 Set_('ends a replica that writes garbage to its socket', async () => {
   assert.match(
-    (await failure(setOf({ implementation: new URL('../fixtures/garbage.js', import.meta.url) }).start())).message,
+    (await errorOf(setOf({ implementation: new URL('../fixtures/garbage.js', import.meta.url) }).start())).message,
     /a frame of (unknown type|\d+ bytes)/,
   );
 });
 
 Set_('gives up a replica that never finishes loading', async () => {
   assert.match(
-    (await failure(setOf({ spec: { start: 'hang' }, startTimeoutMs: 400 }).start())).message,
+    (await errorOf(setOf({ spec: { start: 'hang' }, startTimeoutMs: 400 }).start())).message,
     'it was not ready after 0.4 s without progress',
   );
 });
@@ -291,7 +282,7 @@ const IMPATIENT = { healthPeriodMs: 100, healthTimeoutMs: 2000 };
 Set_('replaces a replica that does not answer health checks', async () => {
   const set = await started(IMPATIENT);
   const pid = pidOf(set);
-  const error = await failure(set.call('block', { ms: 60_000 }));
+  const error = await errorOf(set.call('block', { ms: 60_000 }));
   assert.match(error.message, 'it did not answer health checks for 2 s');
   assert.is.not(await set.call('pid', {}), pid);
 });
@@ -299,7 +290,7 @@ Set_('replaces a replica that does not answer health checks', async () => {
 Set_('replaces a replica whose engine hangs although its event loop answers', async () => {
   const set = await started(IMPATIENT);
   const pid = pidOf(set);
-  const error = await failure(set.call('hang', {}));
+  const error = await errorOf(set.call('hang', {}));
   assert.equal([error.name, error.kind], ['ReplicaLostError', 'unavailable']);
   assert.match(error.message, 'its engine has work but made no progress for 2 s');
   assert.is.not(await set.call('pid', {}), pid);
@@ -319,7 +310,7 @@ Set_('replaces a stopped replica', async () => {
   const set = await started(IMPATIENT);
   const pid = pidOf(set);
   process.kill(pid, 'SIGSTOP');
-  assert.is((await failure(set.call('echo', {}))).name, 'ReplicaLostError');
+  assert.is((await errorOf(set.call('echo', {}))).name, 'ReplicaLostError');
   assert.is.not(await set.call('pid', {}), pid);
 });
 
@@ -333,7 +324,7 @@ Set_('lets running and waiting calls finish when it stops, and takes no new ones
   const pid = pidOf(set);
   const calls = [set.call('wait', { ms: 150 }), set.call('wait', { ms: 50 })];
   const stopped = set.stop(30_000);
-  assert.is((await failure(set.call('echo', {}))).name, 'DeploymentStopped');
+  assert.is((await errorOf(set.call('echo', {}))).name, 'DeploymentStopped');
   assert.equal(await Promise.all(calls), [150, 50]);
   await stopped;
   assert.not.ok(isAlive(pid));
@@ -342,7 +333,7 @@ Set_('lets running and waiting calls finish when it stops, and takes no new ones
 
 Set_('fails calls that outlast the grace period', async () => {
   const set = await started();
-  const call = failure(set.call('ignoreCancel', { ms: 60_000 }));
+  const call = errorOf(set.call('ignoreCancel', { ms: 60_000 }));
   await set.call('echo', {});
   await set.stop(50);
   assert.is((await call).name, 'ReplicaLostError');

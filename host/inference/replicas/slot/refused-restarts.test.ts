@@ -4,16 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import {
-  failure,
-  pidOf,
-  type SampleOptions,
-  setOf,
-  started,
-  stopAll,
-  until,
-  versionOf,
-} from '../fixtures/sample-sets.ts';
+import { pidOf, type SampleOptions, setOf, started, stopAll, until, versionOf } from '../fixtures/sample-sets.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 
 const Refused = suite('restarts that are refused');
 
@@ -59,8 +51,8 @@ Refused('make calls fail at once after three, with the reason and the time of th
   begin();
   process.kill(pidOf(set), 'SIGKILL');
   await until(() => set.status().replicas[0]?.state === 'exited', 'the replica was gone');
-  const waiting = failure(set.call('echo', {}));
-  for (const error of [await waiting, await failure(set.call('echo', {}))]) {
+  const waiting = errorOf(set.call('echo', {}));
+  for (const error of [await waiting, await errorOf(set.call('echo', {}))]) {
     assert.equal([error.name, error.kind], ['DeploymentUnavailable', 'unavailable']);
     assert.match(
       error.message,
@@ -91,7 +83,7 @@ Refused('do not fail a deployment that has served before and wakes', async () =>
   await set.call('echo', {});
   for (const member of set.dispensable) await set.evict(member);
   begin();
-  assert.is((await failure(set.call('echo', {}))).name, 'DeploymentUnavailable');
+  assert.is((await errorOf(set.call('echo', {}))).name, 'DeploymentUnavailable');
   assert.is(set.hasFailed, false);
   end();
   await until(() => set.status().status === 'RUNNING', 'it woke');
@@ -107,7 +99,7 @@ Refused('do not fail a deployment that was scaled while its first replica starte
   await first;
   for (const member of set.dispensable) await set.evict(member);
   begin();
-  assert.is((await failure(set.call('echo', {}))).name, 'DeploymentUnavailable');
+  assert.is((await errorOf(set.call('echo', {}))).name, 'DeploymentUnavailable');
   end();
 });
 
@@ -120,7 +112,7 @@ Refused('do not fail a deployment that was scaled while it slept', async () => {
     ...options,
     autoscaling: { minReplicas: 1, maxReplicas: 2, targetOngoing: 1, upscaleDelayMs: 0, downscaleDelayMs: 60_000 },
   });
-  assert.match((await failure(set.scale(awake))).message, 'the GPU is out of memory');
+  assert.match((await errorOf(set.scale(awake))).message, 'the GPU is out of memory');
   assert.equal([set.hasFailed, set.status().replicas], [false, []]);
   end();
   await set.scale(awake);
@@ -132,9 +124,9 @@ Refused('are final for a version that never was ready', async () => {
   begin();
   const set = setOf(sleeping({ spec: { refuseWhile: file } }));
   await set.start();
-  assert.is((await failure(set.call('echo', {}))).name, 'FailedDeployment');
+  assert.is((await errorOf(set.call('echo', {}))).name, 'FailedDeployment');
   end();
-  assert.is((await failure(set.call('echo', {}))).name, 'FailedDeployment');
+  assert.is((await errorOf(set.call('echo', {}))).name, 'FailedDeployment');
   assert.is((await set.update(versionOf(sleeping({ spec: {} })), { watchMs: 20 })).outcome, 'updated');
   assert.equal(await set.call('echo', { n: 1 }), { n: 1 });
 });

@@ -1,7 +1,8 @@
 // Real replica processes that get another configuration while they run.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { failure, pidOf, started, stopAll, until, versionOf } from '../fixtures/sample-sets.ts';
+import { pidOf, started, stopAll, until, versionOf } from '../fixtures/sample-sets.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import type { ReplicaSet } from '../set/replica-set.ts';
 
 const Reconfigure = suite('another configuration of a set of replicas');
@@ -41,7 +42,7 @@ Reconfigure('fails when a replica makes no progress; its successor has the old c
   const set = await started({ ...spec(1), count: 2 });
   const before = pids(set);
   const hanging = versionOf({ ...spec(2, { reconfigure: 'hang' }), count: 2, startTimeoutMs: 2000 });
-  const error = await failure(set.reconfigure(hanging));
+  const error = await errorOf(set.reconfigure(hanging));
   assert.equal([error.name, error.fault], ['ReconfigureTimeout', 'deployment']);
   assert.match(
     error.message,
@@ -66,14 +67,14 @@ Reconfigure('may take longer than the start timeout while it makes progress', as
 Reconfigure('is undone everywhere when one replica refuses it', async () => {
   const set = await started({ ...spec(1), count: 2 });
   const before = pids(set);
-  const error = await failure(set.reconfigure(versionOf({ ...spec(2, { reconfigure: 'refuse' }), count: 2 })));
+  const error = await errorOf(set.reconfigure(versionOf({ ...spec(2, { reconfigure: 'refuse' }), count: 2 })));
   assert.is(error.message, 'the sample does not like that');
   assert.equal([pids(set), await versions(set)], [before, [1]]);
 });
 
 Reconfigure('is undone when a replica dies of it', async () => {
   const set = await started({ ...spec(1), count: 2, restartDelay: () => 20 });
-  const error = await failure(set.reconfigure(versionOf({ ...spec(2, { reconfigure: 'die' }), count: 2 })));
+  const error = await errorOf(set.reconfigure(versionOf({ ...spec(2, { reconfigure: 'die' }), count: 2 })));
   assert.is(error.name, 'ReplicaLostError');
   await until(() => set.status().status === 'RUNNING', 'the replicas were back');
   assert.equal(await versions(set), [1]);
@@ -88,7 +89,7 @@ Reconfigure('applies to a sleeping deployment when it wakes', async () => {
 
 Reconfigure('is refused by an implementation without reconfigure', async () => {
   const set = await started({ implementation: new URL('../fixtures/fixed.js', import.meta.url) });
-  assert.is((await failure(set.reconfigure(versionOf(spec(2))))).name, 'NotReconfigurable');
+  assert.is((await errorOf(set.reconfigure(versionOf(spec(2))))).name, 'NotReconfigurable');
 });
 
 Reconfigure.run();

@@ -7,7 +7,6 @@ import { callWithRetry } from '../calls/retry.ts';
 import { systemClock } from '../../../base/core/clock.ts';
 import {
   collect,
-  failure,
   isAlive,
   pidOf,
   type SampleOptions,
@@ -16,6 +15,7 @@ import {
   until,
   versionOf,
 } from '../fixtures/sample-sets.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import type { ReplicaSet } from '../set/replica-set.ts';
 import type { DevicePlaces, ReplicaVersion } from '../set/replica-version.ts';
 import type { UpdateState } from './update-state.ts';
@@ -230,7 +230,7 @@ Update('is not judged by mistakes of callers', async () => {
 
 Update('continues when the old version failed as often', async () => {
   const set = await started(numbered(1, { spec: { throws: true } }));
-  for (let call = 0; call < 5; call += 1) await failure(set.call('echo', {}));
+  for (let call = 0; call < 5; call += 1) await errorOf(set.call('echo', {}));
   assert.is(
     (await during(set.update(next({ spec: { throws: true } }), { watchMs: WATCH_MS }), set, 'echo', 2)).outcome,
     'updated',
@@ -297,7 +297,7 @@ const ASLEEP = { minReplicas: 0, maxReplicas: 2, targetOngoing: 1, upscaleDelayM
 
 Update('revives a deployment whose replicas were all given up', async () => {
   const set = await started(numbered(1, { autoscaling: ASLEEP, spec: { start: 'reject' } }));
-  assert.is((await failure(set.call('echo', {}))).name, 'FailedDeployment');
+  assert.is((await errorOf(set.call('echo', {}))).name, 'FailedDeployment');
   assert.is(set.status().status, 'DEPLOY_FAILED');
   assert.is((await states(set, next({ autoscaling: ASLEEP }))).result.outcome, 'updated');
   assert.is(((await set.call('spec', {})) as { version: number }).version, 2);
@@ -318,7 +318,7 @@ Update('adopts the new version of a sleeping deployment without a trial when the
   const { places } = placesOf(0);
   const set = await started(numbered(1, { autoscaling: ASLEEP, places }));
   assert.equal((await states(set, next({ autoscaling: ASLEEP, places }))).states, ['done']);
-  assert.is((await failure(set.call('spec', {}))).name, 'InsufficientResources');
+  assert.is((await errorOf(set.call('spec', {}))).name, 'InsufficientResources');
 });
 
 Update.run();

@@ -14,11 +14,11 @@ import { packageRoot } from '../../../../base/core/package-root.ts';
 import { SentimentDeployment } from '../../../../inference/deployments/fixtures/sentiment-deployment.ts';
 import type { AanaApp } from 'aana-host';
 import { asText, textAnswer, VideoInput } from '../../../../base/schemas/index.ts';
-import { failureOf } from '../../../../test/helpers/failure.ts';
+import { errorOf } from '../../../../test/helpers/error-of.ts';
 import { blocksOf } from '../../../../test/helpers/guide.ts';
 import { linkDependencies } from '../../../../test/helpers/plugin-project.ts';
 import { eventually } from '../../fixtures/eventually.ts';
-import { connectClient, ERAS, errorOf, textOf } from './fixtures/mcp-clients.ts';
+import { connectClient, ERAS, textOf, toolError } from './fixtures/mcp-clients.ts';
 
 const PLUGIN = `
 import { definePlugin, defineEndpoint, VideoInput, z } from 'aana-host/plugin';
@@ -183,18 +183,18 @@ Mcp('errors of endpoints are results with the usual body, and unknown tools are 
   for (const era of ERAS) {
     await using client = await connectClient(url, { era });
     await client.listTools();
-    const wrong = errorOf(await client.callTool({ name: 'word_count', arguments: { text: 5 } }));
+    const wrong = toolError(await client.callTool({ name: 'word_count', arguments: { text: 5 } }));
     assert.is(wrong.error, 'ValidationError');
     assert.equal((wrong.data as { loc: unknown }[])[0]!.loc, ['text']);
-    const file = errorOf(await client.callTool({ name: 'title', arguments: { video: { content: 'clip' } } }));
+    const file = toolError(await client.callTool({ name: 'title', arguments: { video: { content: 'clip' } } }));
     assert.equal([file.error, /no file was uploaded/.test(file.message)], ['UploadedFileNotFound', true]);
     const titled = await client.callTool({ name: 'title', arguments: { video: { url: 'https://example.org/a.mp4' } } });
     assert.equal(titled.structuredContent, { title: 'https://example.org/a.mp4' });
-    const broken = errorOf(await client.callTool({ name: 'broken' }));
+    const broken = toolError(await client.callTool({ name: 'broken' }));
     assert.is(broken.error, 'RangeError');
     assert.not.match(JSON.stringify(broken), /secret/);
     for (const name of ['nothing', 'later', '__proto__', '/count']) {
-      const { code, message } = await failureOf(client.callTool({ name }), ProtocolError);
+      const { code, message } = await errorOf(client.callTool({ name }), ProtocolError);
       assert.equal([code, message], [-32_602, `Unknown tool: ${name}`]);
     }
   }
@@ -213,7 +213,7 @@ Mcp('a stream is told as progress and returned as a list, up to the limit', asyn
       [1, 2, 3].map((progress) => ({ progress, message: `{"n":${progress - 1}}` })),
     );
     assert.equal((await client.callTool(input)).structuredContent, counted.structuredContent);
-    const long = errorOf(await client.callTool({ name: 'count', arguments: { until: 1_000_000, pause_ms: 0 } }));
+    const long = toolError(await client.callTool({ name: 'count', arguments: { until: 1_000_000, pause_ms: 0 } }));
     assert.equal([long.error, long.data], ['ResultTooLarge', { limit: 50_000 }]);
     await eventually(() => app.plugins()[0]!.counters.running === 0, 'the run over the limit has ended');
   }
@@ -230,7 +230,7 @@ Mcp('a call that the client cancels ends, with the run of its plugin', async () 
         { name, arguments: name === 'count' ? { until: 1000, pause_ms: 20 } : {} },
         { signal: cancelling.signal, onprogress: () => cancelling.abort('no longer needed') },
       );
-      await failureOf(call, Error);
+      await errorOf(call, Error);
       assert.equal((await kept).structuredContent, { words: 3 });
       if (name === 'wait') await eventually(() => aborted !== undefined, 'the run has ended');
       else await eventually(() => app.plugins()[0]!.counters.running === 0, 'the run of the plugin has ended');
@@ -313,7 +313,7 @@ Mcp('an endpoint is a tool while the deployments that it calls exist', async () 
   await using client = await connectClient(labelling.url!, { onTools: (names) => heard.push([...names].sort()) });
   const names = async (): Promise<string[]> => (await client.listTools()).tools.map(({ name }) => name).sort();
   assert.equal(await names(), ['always']);
-  const absent = errorOf(await client.callTool({ name: 'label', arguments: { text: 'fine' } }));
+  const absent = toolError(await client.callTool({ name: 'label', arguments: { text: 'fine' } }));
   assert.is(absent.error, 'DeploymentNotFound');
 
   const deployment = SentimentDeployment.options({ user_config: { good: ['fine'] } });

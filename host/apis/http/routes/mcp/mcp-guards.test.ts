@@ -5,10 +5,10 @@ import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { makeFolder } from '../../../../application/fixtures/test-app.ts';
 import type { AanaApp } from 'aana-host';
-import { failureOf } from '../../../../test/helpers/failure.ts';
+import { errorOf } from '../../../../test/helpers/error-of.ts';
 import { ask, guardedApp, Input } from '../../fixtures/guarded-app.ts';
 import { rawPost } from '../../fixtures/test-server.ts';
-import { connectClient, ERAS, errorOf, type McpClient } from './fixtures/mcp-clients.ts';
+import { connectClient, ERAS, type McpClient, toolError } from './fixtures/mcp-clients.ts';
 
 const Guards = suite('guards of /mcp');
 const folder = makeFolder();
@@ -61,7 +61,7 @@ const namesFor = async (key: string): Promise<string[]> => {
 Guards('a missing or unknown key is refused, and a key without any endpoint', async () => {
   for (const era of ERAS) {
     for (const key of [undefined, 'aana_unknown', keys['tasks'], keys['model']])
-      await failureOf(clientWith(key, era), Error);
+      await errorOf(clientWith(key, era), Error);
   }
   for (const key of ['tasks', 'model']) {
     const refused = await ask(`${url}/mcp`, { key: keys[key], body: {} });
@@ -84,11 +84,11 @@ Guards('the tools of a key are the endpoints that it may run, of those that the 
   assert.equal((await client.callTool({ name: 'echo', arguments: { n: 3 } })).structuredContent, { n: 3 });
   const refusals = { other: 'InsufficientScope', secret: 'InsufficientScope' };
   for (const [name, error] of Object.entries(refusals))
-    assert.is(errorOf(await client.callTool({ name, arguments: {} })).error, error);
-  await failureOf(client.callTool({ name: 'who' }), Error); // no tool of this configuration
+    assert.is(toolError(await client.callTool({ name, arguments: {} })).error, error);
+  await errorOf(client.callTool({ name: 'who' }), Error); // no tool of this configuration
   await using whole = await clientWith(keys['whole']);
-  assert.is(errorOf(await whole.callTool({ name: 'secret' })).error, 'AdminOnlyAccess');
-  assert.is(errorOf(await whole.callTool({ name: 'paid' })).error, 'InactiveSubscription');
+  assert.is(toolError(await whole.callTool({ name: 'secret' })).error, 'AdminOnlyAccess');
+  assert.is(toolError(await whole.callTool({ name: 'paid' })).error, 'InactiveSubscription');
 });
 
 Guards('the limit of an endpoint counts its runs as a tool, and the limit of a key every request', async () => {
@@ -97,7 +97,7 @@ Guards('the limit of an endpoint counts its runs as a tool, and the limit of a k
   assert.equal((await run()).structuredContent, { n: 0 });
   const direct = await ask(`${url}/other/echo`, { key: keys['below'], body: {} });
   assert.equal([direct.status, direct.headers.get('ratelimit')?.startsWith('"/other/*";r=0')], [200, true]);
-  const limited = errorOf(await run());
+  const limited = toolError(await run());
   assert.equal([limited.error, limited.data], ['TooManyRequestsException', { rate_limit: 2, rate_duration: 3600 }]);
   assert.equal((await client.listTools()).tools.length, 1);
 

@@ -4,7 +4,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../../../inference/engines/fixtures/cannot-run.ts';
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from '../../../../data/storage/fixtures/databases.ts';
-import { failureOf } from '../../../../test/helpers/failure.ts';
+import { errorOf } from '../../../../test/helpers/error-of.ts';
 import { until } from '../../../../test/helpers/server.ts';
 import { skip } from '../../../../test/skip.ts';
 import { type OpenAiApp, registerEndless, startOpenAiApp } from '../../fixtures/openai-app.ts';
@@ -25,7 +25,7 @@ interface Context {
 
 /** Runs work that must fail, and returns the status, the code and the parameter of its error. */
 async function refusal(work: Promise<unknown>): Promise<unknown[]> {
-  const { status, code, param } = await failureOf(work, APIError);
+  const { status, code, param } = await errorOf(work, APIError);
   return [status, code, param];
 }
 
