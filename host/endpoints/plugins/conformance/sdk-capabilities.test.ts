@@ -63,7 +63,11 @@ const large = defineEndpoint({
     return [image.width, pixels.length, pixels.at(-1), stored.length, stored.at(-1), named.width];
   },
 });
-const plain = defineEndpoint({ ...made, name: 'plain', path: '/plain', summary: 'Plain', run: (_, ctx) => [ctx.storage === undefined, ctx.runRemote === undefined] });
+const messageOf = (call) => { try { call(); } catch ({ name, kind, message }) { return name + ' ' + kind + ': ' + message; } };
+const plain = defineEndpoint({
+  ...made, name: 'plain', path: '/plain', summary: 'Plain',
+  run: (_, ctx) => [() => ctx.storage.get('n'), () => ctx.runRemote(square, 1), () => ctx.repositories.videos].map(messageOf),
+});
 export const endpoint = definePlugin([all, steps, large, plain], { helpers: [square] });
 `;
 
@@ -213,7 +217,14 @@ Sdk('all of them work in the sandbox, and every run starts from what initialize 
     answer: [201, '5', 'ü'],
   };
   assert.equal(await run(plugin, 'all', 5), { ...shared, ...second });
-  assert.equal(await run(plugin, 'plain', 0), [true, true]);
+  const toAdd = (member: string, names: string): string =>
+    `CapabilityDenied denied: ctx.${member} needs ${names} in "uses" of the endpoint and in "capabilities" in ` +
+    `plugin.json; ctx of a helper does not have it`;
+  assert.equal(await run(plugin, 'plain', 0), [
+    toAdd('storage', '"storage"'),
+    toAdd('runRemote', '"remote"'),
+    toAdd('repositories', '"repositories" or "repositories-write"'),
+  ]);
   assert.equal(
     plugin.endpoints.map(({ name }) => name),
     ['all', 'steps', 'large', 'plain'],
@@ -250,7 +261,11 @@ const keep = defineEndpoint({
     return { same: same.every((each, at) => each === same[at ^ 1]), times: [times.length, times[0], times.at(-1)], listed, there: await media.exists(media_id), error };
   },
 });
-const look = defineEndpoint({ ...made, name: 'look', path: '/look', uses: ['repositories'], run: async (_, { repositories }) => [await repositories.media.exists('v'), 'save' in repositories.videos] });
+const messageOf = (call) => call.then(() => 'it succeeded', ({ name, message }) => name + ': ' + message);
+const look = defineEndpoint({
+  ...made, name: 'look', path: '/look', uses: ['repositories'],
+  run: async (_, { repositories }) => [await repositories.media.exists('v'), await messageOf(repositories.videos.save({}))],
+});
 export const endpoint = definePlugin([keep, look]);`;
   const plugin = await load(context, { capabilities: ['repositories', 'repositories-write'] }, text);
   assert.equal(await run(plugin, 'keep', 450), {
@@ -260,7 +275,9 @@ export const endpoint = definePlugin([keep, look]);`;
     there: false,
     error: ['NotFoundException', 'transcript'],
   });
-  assert.equal(await run(plugin, 'look', 0), [false, false]);
+  const [exists, refused] = (await run(plugin, 'look', 0)) as [boolean, string];
+  assert.is(exists, false);
+  assert.match(refused, /^CapabilityDenied: this function of ctx\.repositories needs "repositories-write" in "uses"/);
 });
 
 Sdk('descriptions of fields reach the schema that the API documentation shows', async (context) => {

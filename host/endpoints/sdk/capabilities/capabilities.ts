@@ -1,5 +1,6 @@
 import type { HandleScope } from './handles.ts';
 import { createRemote, type RemoteMembers } from './helper.ts';
+import { Context } from '../context.ts';
 import { HostError } from '../host-error.ts';
 import type { Host } from '../host.ts';
 import {
@@ -32,6 +33,48 @@ const members: { readonly [C in Capability]: (host: Host, scope: HandleScope) =>
   remote: ({ remote }, scope) => remote && createRemote(remote, scope),
 };
 
+const ofRepositories = ['repositories', 'repositories-write'] as const;
+
+/** The members of `ctx` that need a capability in `uses`, with the names of those that give it. */
+const givenBy: Readonly<Record<string, readonly Capability[]>> = {
+  storage: ['storage'],
+  repositories: ofRepositories,
+  runRemote: ['remote'],
+};
+
+/** Returns the error for a member of `ctx` whose capability the endpoint does not name. */
+function notInUses(what: string, capabilities: readonly Capability[]): HostError {
+  const names = capabilities.map((name) => JSON.stringify(name)).join(' or ');
+  const message =
+    `${what} needs ${names} in "uses" of the endpoint and in "capabilities" in plugin.json; ctx of a helper does ` +
+    `not have it`;
+  return new HostError('CapabilityDenied', 'denied', message, { data: { capability: capabilities[0] } });
+}
+
+// On the prototype, so that a run without them pays nothing.
+for (const [member, capabilities] of Object.entries(givenBy))
+  Object.defineProperty(Context.prototype, member, {
+    get() {
+      throw notInUses(`ctx.${member}`, capabilities);
+    },
+    set(value: unknown) {
+      Object.defineProperty(this, member, { value, enumerable: true, configurable: true, writable: true });
+    },
+  });
+
+/** Returns the repositories of a capability that the endpoint does not name. Their calls reject. */
+function deniedRepositories(capability: (typeof ofRepositories)[number]): Record<string, object> {
+  const get = (): never => {
+    throw notInUses('this function of ctx.repositories', [capability]);
+  };
+  const denied = new Proxy<object>({}, { get });
+  const repositories =
+    capability === 'repositories'
+      ? createRepositories(denied as Host['repositories'] & object)
+      : createRepositoriesWrite(denied as Host['repositories-write'] & object);
+  return { ...repositories };
+}
+
 /**
  * Adds the members of the capabilities to `ctx`. Throws `CapabilityDenied` for a capability that the plugin does not
  * request.
@@ -49,9 +92,14 @@ export function withCapabilities<C extends object, U extends Capability>(
       throw new HostError('CapabilityDenied', 'denied', missingCapability(endpoint, capability), {
         data: { capability },
       });
-    if ('repositories' in given && 'repositories' in ctx)
-      joinRepositories(ctx.repositories as Record<string, object>, { ...given.repositories });
+    if ('repositories' in given && Object.hasOwn(ctx, 'repositories'))
+      joinRepositories((ctx as { repositories: Record<string, object> }).repositories, { ...given.repositories });
     else Object.assign(ctx, given);
+  }
+  if (Object.hasOwn(ctx, 'repositories')) {
+    const { repositories } = ctx as unknown as { readonly repositories: Record<string, object> };
+    for (const capability of ofRepositories)
+      if (!uses.some((used) => used === capability)) joinRepositories(repositories, deniedRepositories(capability));
   }
   return ctx as C & Uses<U>;
 }
