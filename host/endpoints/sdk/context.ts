@@ -13,13 +13,17 @@ import {
 import { type HandleScope, Image, type Stream, Video } from './capabilities/handles.ts';
 import { Settings } from './capabilities/settings.ts';
 import { UploadedFile } from './capabilities/uploads.ts';
-import { hostCall, HostError } from './host-error.ts';
+import { hostCall } from './host-error.ts';
 import type { Image as HostImage, Source } from '../../../wit/generated/world/media.ts';
 import type { Host, LogLevel } from './host.ts';
 import { toBase64 } from './guest/base64.ts';
+import { cancelSignal } from './guest/cancel-signal.ts';
 import { preparedPromise, waitFor } from './guest/event-loop.ts';
 import { dataUrlBytes } from './guest/data-url.ts';
 import { uuid } from './guest/uuid.ts';
+
+/** The type of `ctx.signal`. */
+export type CancelSignal = AbortSignal;
 
 export type LogFields = Readonly<Record<string, unknown>>;
 
@@ -65,7 +69,7 @@ export class Context {
   protected readonly host: Host;
   readonly #scope: HandleScope;
   #log: Log | undefined;
-  #signal: CancelSignal | undefined;
+  #signal: AbortSignal | undefined;
   #deadline: Date | undefined;
 
   constructor(host: Host, scope: HandleScope) {
@@ -143,11 +147,11 @@ export class Context {
   }
 
   /**
-   * Says whether the client has gone, in the form of an `AbortSignal`. It fires no events, because `run` is not
-   * interrupted.
+   * Is aborted when the run must end: its client has gone, its task was cancelled, or its time is over. `run` is not
+   * interrupted: events come while it waits, and `aborted` is up to date at any time. The reason is a `HostError`.
    */
-  get signal(): CancelSignal {
-    return (this.#signal ??= cancelSignal(this.host));
+  get signal(): AbortSignal {
+    return (this.#signal ??= cancelSignal(this.host.invocation));
   }
 
   /** The id of the request, as in the `x-request-id` header. */
@@ -239,24 +243,6 @@ export class Context {
   deployment(name: string): Deployment {
     return new Deployment(name, this.host, this.#scope);
   }
-}
-
-export interface CancelSignal {
-  readonly aborted: boolean;
-  /** Throws `CancelledError` when the client has gone. */
-  throwIfAborted(): void;
-}
-
-function cancelSignal(host: Host): CancelSignal {
-  return {
-    get aborted() {
-      return host.invocation.isCancelled();
-    },
-    throwIfAborted() {
-      if (host.invocation.isCancelled())
-        throw new HostError('CancelledError', 'cancelled', 'the request was cancelled');
-    },
-  };
 }
 
 /** The context of a streaming endpoint. */

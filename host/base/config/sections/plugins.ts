@@ -10,7 +10,7 @@ const pluginLimits = {
     .min(65_536)
     .describe(
       'Each memory of one instance, in bytes. A component has four at most, and most have one. Growing beyond it ' +
-        'fails in the plugin, which usually traps (status 502).',
+        'fails in the plugin: status 413, or usually 502 in another language than TypeScript.',
     ),
   total_memory_bytes: z
     .int()

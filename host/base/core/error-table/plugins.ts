@@ -4,7 +4,7 @@ import type { Definitions } from './definition.ts';
 export const PLUGINS = {
   PluginTrapError: {
     kind: 'plugin-failed',
-    when: 'The plugin crashed, or exceeded its memory limit.',
+    when: 'The plugin crashed, or exceeded its memory limit in another language than TypeScript.',
     data: ['plugin', 'endpoint'],
   },
   PluginUnavailable: {
@@ -26,6 +26,13 @@ export const PLUGINS = {
     when:
       'The answer of the plugin exceeds `plugin_limits.output_bytes`, 2 million values or 256 levels of ' +
       'nesting, or its error has too much data.',
+    data: ['limit'],
+  },
+  OutOfMemory: {
+    kind: 'too-large',
+    when:
+      'The plugin exceeded its limit of memory (`memory_bytes`). A plugin in another language than TypeScript traps ' +
+      'instead (`PluginTrapError`).',
     data: ['limit'],
   },
   TooManyHostCalls: { kind: 'too-large', when: 'The plugin exceeded its limit of calls of the host.', data: ['limit'] },

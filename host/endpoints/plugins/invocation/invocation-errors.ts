@@ -1,6 +1,7 @@
 import { AanaError, cancelledError, fail } from '../../../base/core/errors.ts';
 import type { LogFields } from '../../../base/core/log/logger.ts';
 import { toWitError } from '../capabilities/scope/wit-error.ts';
+import type { WitError } from './protocol.ts';
 
 /** Returns the error for a guest that trapped. `said` is the guest's own last message, which can contain anything. */
 export function trapError(plugin: string, endpoint: string, reason: string, said?: string): AanaError {
@@ -37,6 +38,19 @@ export function overCpuSlice(endpoint: string, cpuSliceMs: number): AanaError {
   return fail('InvocationTimeout', `${endpoint} computed for more than ${cpuSliceMs} ms at a stretch`, {
     data: { cpu_slice_ms: cpuSliceMs },
   });
+}
+
+/** Returns whether a guest ended because an allocation failed, as the interpreter of plugins in TypeScript says it. */
+export const isOutOfMemory = ({ kind, name, message }: WitError): boolean =>
+  kind === 'internal' && name === 'InternalError' && message === 'out of memory';
+
+export function outOfMemory(plugin: string, endpoint: string, limit: number): AanaError {
+  return fail(
+    'OutOfMemory',
+    `plugin ${plugin} needs more memory than ${limit} bytes in ${endpoint}: memory_bytes in plugin_limits is the ` +
+      `limit of the server, plugin_grants may set another one for the plugin, and its plugin.json a lower one`,
+    { data: { limit } },
+  );
 }
 
 export function unavailable(plugin: string, what: string): AanaError {

@@ -18,7 +18,16 @@ import { GuestCalls } from './guest-calls.ts';
 import { GuestLines } from './guest-lines.ts';
 import type { PluginInvocation, Result } from './invocation.ts';
 import { EndedInvocations, type InvocationCounters } from './invocation-counters.ts';
-import { endReason, overCpuLimit, overCpuSlice, overDeadline, trapError, unavailable } from './invocation-errors.ts';
+import {
+  endReason,
+  isOutOfMemory,
+  outOfMemory,
+  overCpuLimit,
+  overCpuSlice,
+  overDeadline,
+  trapError,
+  unavailable,
+} from './invocation-errors.ts';
 import type { PluginProcess } from './plugin-process.ts';
 import type { PluginTelemetry } from './plugin-telemetry.ts';
 import { lastWords, maxPrinted, runtimeNoise } from './printed.ts';
@@ -307,7 +316,9 @@ export class PluginRuntime {
       const bounded = boundedResult(outcome.value as GuestResult, this.#limits.outputBytes);
       const result = 'err' in bounded ? { err: withoutSecrets(invocation, bounded.err) } : bounded;
       invocation.scope.charge(performance.now() - startedAt);
-      return 'ok' in result ? { json: result.ok } : { error: invocation.scope.errorOf(result.err) };
+      if ('ok' in result) return { json: result.ok };
+      if (isOutOfMemory(result.err)) return { error: outOfMemory(name, endpoint, this.#limits.memoryBytes) };
+      return { error: invocation.scope.errorOf(result.err) };
     }
     switch (outcome.code) {
       case 'cpu':

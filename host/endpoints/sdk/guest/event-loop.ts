@@ -52,6 +52,8 @@ let timers: Timer[] = [];
 let lastTimer = 0;
 let concurrency: Concurrency | undefined;
 let isScheduled = false;
+/** Tells the signal of the run about an error that may be the end of the run. */
+let cancelled: ((error: unknown) => void) | undefined;
 
 /** Sets what makes calls of the host run side by side. Without it each one is made as soon as its turn comes. */
 export function useConcurrency(given: Concurrency): void {
@@ -59,6 +61,11 @@ export function useConcurrency(given: Concurrency): void {
 }
 
 useJobQueue({ enqueue });
+
+/** Sets what is called with an error that may be the end of the run. */
+export function onCancelled(call: (error: unknown) => void): void {
+  cancelled = call;
+}
 
 /** Begins a run. What the top level of the plugin has left, such as timers, is no part of it. */
 export function begin(): void {
@@ -71,6 +78,7 @@ export function forgetLeft(): void {
   unobserved.clear();
   queued = [];
   timers = [];
+  cancelled = undefined;
   forgetOpen();
   takeUnhandledRejection();
 }
@@ -265,7 +273,10 @@ function takeFinished({ wait }: Concurrency, ms: number | undefined): void {
     const all = [...started.values(), ...queued];
     started.clear();
     queued = [];
-    if (all.length === 0) throw reason;
+    if (all.length === 0) {
+      tell(reason);
+      if (jobs.length === 0) throw reason;
+    }
     for (const operation of all) fail(operation, reason);
     return;
   }
@@ -307,7 +318,14 @@ function placeAt(error: unknown, made: string | undefined): void {
   error.stack = stack.startsWith(name) ? `${name}: ${message}\n${frames}` : frames; // the interpreter has no such line
 }
 
+/** Aborts the signal of the run if the error is that of a run which must end. */
+function tell(error: unknown): void {
+  if (error instanceof HostError && (error.kind === 'cancelled' || error.kind === 'deadline-exceeded'))
+    cancelled?.(error);
+}
+
 function fail({ promise, failed }: HostOperation, reason: unknown): void {
+  tell(reason);
   const error = failed ? failed(reason) : reason;
   placeAt(error, GuestPromise.madeBy(promise)?.stack);
   GuestPromise.fail(promise, error);

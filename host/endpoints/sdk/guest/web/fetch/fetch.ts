@@ -5,9 +5,10 @@ import { HostError } from '../../../host-error.ts';
 import { fromBase64, toBase64 } from '../../base64.ts';
 import { joinedBytes } from '../../bytes.ts';
 import { giveUp, hostPromise } from '../../event-loop.ts';
+import type { AbortSignal } from '../abort.ts';
 import { mustRun } from '../../running.ts';
 import { Body, type RemoteBody, RemoteBodyInit } from './body.ts';
-import { type AnySignal, Request, type RequestInit, type RequestInput } from './request.ts';
+import { Request, type RequestInit, type RequestInput } from './request.ts';
 import { Response, WITHOUT_BODY } from './response.ts';
 import { ReadableStream } from './streams.ts';
 
@@ -26,7 +27,7 @@ export function fetch(input: RequestInput, init?: RequestInit | null): Promise<R
   mustRun('fetch');
   try {
     const request = new Request(input, init);
-    request.signal.throwIfAborted?.();
+    request.signal.throwIfAborted();
     const content = Body.taken(request);
     if (!content) return send(request, undefined);
     if ('text' in content) return send(request, { tag: 'text', val: content.text });
@@ -62,7 +63,7 @@ function send(request: Request, body: RequestBody | undefined): Promise<Response
     },
     (error) => {
       forget();
-      return failed(error);
+      return signal.aborted ? signal.reason : failed(error);
     },
   );
   const forget = onAbort(signal, () => giveUp(promise, signal.reason));
@@ -90,7 +91,7 @@ class ExchangeBody implements RemoteBody {
   #reading: Promise<unknown> | undefined;
   #controller: { error(reason: unknown): void } | undefined;
 
-  constructor(exchange: HostExchange, signal: AnySignal) {
+  constructor(exchange: HostExchange, signal: AbortSignal) {
     this.#exchange = exchange;
     unread.push({ body: new WeakRef(this), exchange });
     const self = new WeakRef(this); // a signal that lives longer does not keep the body
@@ -184,9 +185,9 @@ class ExchangeBody implements RemoteBody {
 }
 
 /** Returns a function that forgets the call. */
-function onAbort(signal: AnySignal, call: () => void): () => void {
-  signal.addEventListener?.('abort', call, { once: true });
-  return () => signal.removeEventListener?.('abort', call);
+function onAbort(signal: AbortSignal, call: () => void): () => void {
+  signal.addEventListener('abort', call, { once: true });
+  return () => signal.removeEventListener('abort', call);
 }
 
 /** Returns what the web throws for a request that fails. The host says why. */

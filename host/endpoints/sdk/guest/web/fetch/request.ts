@@ -10,12 +10,9 @@ export interface RequestInit {
   readonly headers?: HeadersInit;
   readonly body?: BodyInit | null;
   readonly redirect?: 'follow' | 'error' | 'manual';
-  readonly signal?: AnySignal | null;
+  readonly signal?: AbortSignal | null;
   readonly integrity?: string;
 }
-
-/** A signal of the web, or `ctx.signal`, which fires no events. */
-export type AnySignal = Pick<AbortSignal, 'aborted'> & Partial<AbortSignal>;
 
 /** Methods that are written in upper case whatever the caller writes. */
 const USUAL = /^(delete|get|head|options|post|put)$/i;
@@ -28,7 +25,7 @@ export class Request extends Body {
   readonly url: string;
   readonly headers: Headers;
   readonly redirect: 'follow' | 'error' | 'manual';
-  readonly signal: AnySignal;
+  readonly signal: AbortSignal;
 
   constructor(input: RequestInput, given?: RequestInit | null) {
     super();
