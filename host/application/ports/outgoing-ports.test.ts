@@ -33,7 +33,8 @@ Requests(
         cwd: '/',
         env: { AANA_TRACES_PROPAGATE_TO: hosts, AANA_ALLOW_PRIVATE_URLS: 'true' },
       });
-      const options = { refusalOf: () => undefined, signal: AbortSignal.timeout(20_000), traceparent };
+      const signal = AbortSignal.timeout(20_000);
+      const options = { refusalOf: () => undefined, isNamed: () => false, signal, traceparent };
       await httpPort(config, networkFrom(config)).fetch({ method: 'get', url, headers }, options);
       return seen.splice(0).map((one) => one['traceparent'] as string | undefined);
     };

@@ -144,7 +144,7 @@ export interface TranscriptRow extends TranscriptInfoRow {
 }
 export type NewTranscriptRow = Omit<TranscriptRow, 'id'>;
 
-/** Requests to other servers, without private addresses, and with limits of time, size and redirects. */
+/** Requests to other servers, without private addresses that the operator does not name, and with limits of time, size and redirects. */
 export interface HttpPort {
   /** Sends a request. Resolves when the whole answer has arrived. */
   fetch(request: HttpRequest, options: HttpOptions): Promise<HttpResponse>;
@@ -155,6 +155,8 @@ export interface HttpPort {
 export interface HttpOptions {
   /** Returns the reason to refuse a URL. It is called for each redirect as well. */
   readonly refusalOf: (url: URL) => string | undefined;
+  /** Returns whether the operator names the URL's host, so that its private address may be reached. */
+  readonly isNamed: (url: URL) => boolean;
   readonly signal: AbortSignal;
   /** The position in a distributed trace, which only servers get that the operator allows. */
   readonly traceparent?: string | undefined;

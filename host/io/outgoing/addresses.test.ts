@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { isPublicAddress, literalAddress, systemLookup } from './addresses.ts';
+import { isOfPrivateNetwork, isPublicAddress, literalAddress, systemLookup } from './addresses.ts';
 
 const Addresses = suite('addresses');
 
@@ -123,6 +123,16 @@ Addresses('resolves localhost to loopback addresses', async () => {
   const addresses = await systemLookup('localhost');
   assert.ok(addresses.length > 0);
   assert.equal(addresses.filter(isPublicAddress), []);
+});
+
+Addresses('a private network has no loopback, link-local or metadata address', () => {
+  for (const address of ['10.0.0.1', '172.16.0.1', '192.168.1.1', '::ffff:10.0.0.1', 'fc00::1', 'fd12:3456::1'])
+    assert.ok(isOfPrivateNetwork(address), address);
+  for (const address of [
+    ...['127.0.0.1', '0.0.0.0', '169.254.169.254', '168.63.129.16', '100.100.100.200', '192.0.0.192', '8.8.8.8'],
+    ...['::1', '::', 'fe80::1', 'fd00:ec2::254', 'fd20:ce::254', '64:ff9b::7f00:1', 'fd12::1%eth0', '2606:4700::1111'],
+  ])
+    assert.not.ok(isOfPrivateNetwork(address), address);
 });
 
 Addresses.run();

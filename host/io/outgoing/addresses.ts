@@ -9,6 +9,8 @@ export type Lookup = (hostname: string) => Promise<readonly string[]>;
 
 /** Addresses that are public by registration but answered by the machine's platform (Azure's host endpoint). */
 const PLATFORM_ADDRESSES: ReadonlySet<string> = new Set(['168.63.129.16']);
+/** Addresses of metadata services in networks that are private by registration (AWS, Google Cloud). */
+const PRIVATE_PLATFORM_ADDRESSES: ReadonlySet<string> = new Set(['fd00:ec2::254', 'fd20:ce::254']);
 const NAT64_WELL_KNOWN = ipaddr.IPv6.parse('64:ff9b::');
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::');
 
@@ -22,6 +24,13 @@ export const isPublicAddress: AddressPolicy = (address) => {
   const meant = meantAddress(address);
   if (meant instanceof ipaddr.IPv4) return meant.range() === 'unicast' && !PLATFORM_ADDRESSES.has(meant.toString());
   return meant !== undefined && meant.match(GLOBAL_UNICAST, 3) && meant.range() === 'unicast';
+};
+
+/** Returns whether `address` belongs to a private network: not to this machine alone, a link, or a platform. */
+export const isOfPrivateNetwork: AddressPolicy = (address) => {
+  const meant = meantAddress(address);
+  const range = meant?.range();
+  return (range === 'private' || range === 'uniqueLocal') && !PRIVATE_PLATFORM_ADDRESSES.has(meant!.toString());
 };
 
 /**

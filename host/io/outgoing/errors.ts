@@ -30,10 +30,13 @@ export function downloadError(url: URL | string, why: string, cause?: unknown): 
  * Returns the error for a private address. Only the log has the address, because it would reveal this network to
  * clients.
  */
-export function privateAddressError(url: URL, address: string): AanaError {
+export function privateAddressError(url: URL, address: string, canBeGranted = false): AanaError {
+  const granted = canBeGranted
+    ? `plugin_grants can allow it for the plugin: by the address, or in a private network by the name with its port; `
+    : '';
   const message =
-    `the host ${url.hostname} has a private address, or one of this server; start the server with ` +
-    `--allow-private-urls to allow it`;
+    `the host ${url.hostname} has a private address, or one of this server; ${granted}start the server with ` +
+    `--allow-private-urls to allow ${canBeGranted ? 'all' : 'it'}`;
   return fail('PrivateAddressException', message, {
     data: { url: withoutCredentials(url) },
     logFields: { address },

@@ -1,6 +1,6 @@
 import { raceAbort } from '../../base/core/abort.ts';
 import { fail } from '../../base/core/errors.ts';
-import { type AddressPolicy, literalAddress, type Lookup, systemLookup } from './addresses.ts';
+import { type AddressPolicy, isOfPrivateNetwork, literalAddress, type Lookup, systemLookup } from './addresses.ts';
 import { downloadError, privateAddressError, reasonOf, withoutCredentials } from './errors.ts';
 import type { Network } from './network.ts';
 import { isForeignAddress } from './own-addresses.ts';
@@ -13,6 +13,11 @@ export interface UntimedGuards {
   readonly maxRedirects: number;
   /** Whether private addresses and those of this machine may be reached. */
   readonly allowPrivate: boolean;
+  /**
+   * Returns whether the operator has named the URL's host for this caller. An address, or this machine by the name
+   * `localhost`, may then be reached, and a name that leads to private networks.
+   */
+  readonly isNamed?: ((url: URL) => boolean) | undefined;
   /** Proxies and certificate authorities. Default: no proxy, and the authorities of Node. */
   readonly network?: Network | undefined;
   /** Resolves host names instead of the system. */
@@ -98,11 +103,19 @@ export async function resolveChecked(url: URL, options: ActiveGuards): Promise<r
 export function requireAllowed(
   url: URL,
   addresses: readonly string[],
-  { allowPrivate, isPublic = isForeignAddress }: UntimedGuards,
+  { allowPrivate, isNamed, isPublic = isForeignAddress }: UntimedGuards,
 ): void {
-  const refused = allowPrivate ? undefined : addresses.find((address) => !isPublic(address));
-  if (refused !== undefined) throw privateAddressError(url, refused);
+  if (allowPrivate) return;
+  const refused = addresses.find((address) => !isPublic(address) && !(isNamed?.(url) && isMeant(url, address)));
+  if (refused !== undefined) throw privateAddressError(url, refused, isNamed !== undefined);
 }
+
+/**
+ * Returns whether who names the URL's host means this private address. Whoever answers for a name chooses the address,
+ * so a name never means this machine or a metadata service.
+ */
+const isMeant = ({ hostname }: URL, address: string): boolean =>
+  literalAddress(hostname) !== undefined || BELOW_LOCALHOST.test(hostname) || isOfPrivateNetwork(address);
 
 async function resolve(url: URL, { lookup = systemLookup, network, signal }: ActiveGuards): Promise<readonly string[]> {
   let addresses: readonly string[];

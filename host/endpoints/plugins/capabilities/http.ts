@@ -49,6 +49,7 @@ function upstream(error: unknown): never {
 
 const optionsOf = ({ granted, signal, context }: CapabilityScope): HttpOptions => ({
   refusalOf: (url) => granted.refusalOfUrl(url),
+  isNamed: (url) => granted.isNamedHost(url),
   signal,
   traceparent: context.traceparent,
 });

@@ -101,6 +101,31 @@ Grants('requests go to no host without a word of the operator, and to none that 
   );
 });
 
+Grants('a port in a grant may be the default one, and names a host whose private address is meant', () => {
+  const asking: PluginManifest = { ...manifest, capabilities: ['http'], hosts: ['a.example', '*.c.example'] };
+  const of = (...hosts: string[]) => grantTo(asking, { sample: { hosts } }, defaultLimits);
+  const tls = of('a.example:443');
+  assert.equal(tls.hosts, ['a.example']);
+  assert.is(tls.refusalOfUrl(new URL('https://a.example/')), undefined);
+  assert.match(tls.refusalOfUrl(new URL('http://a.example/')) ?? '', /does not grant/);
+  assert.match(of('a.example').refusalOfUrl(new URL('https://a.example:444/')) ?? '', /does not name/);
+  const named = (granted: string, url: string): boolean => of(granted).isNamedHost(new URL(url));
+  for (const [granted, url] of [
+    ['a.example:443', 'https://a.example/'],
+    ['127.0.0.1', 'http://127.0.0.1/'],
+    ['localhost', 'http://localhost/'],
+  ] as const)
+    assert.ok(named(granted, url), granted);
+  for (const [granted, url] of [
+    ['a.example', 'https://a.example/'],
+    ['*', 'https://127.0.0.1/'],
+    ['*.c.example:443', 'https://b.c.example/'],
+    ['127.0.0.1:80', 'http://127.0.0.1:8080/'],
+    ['127.0.0.2', 'http://127.0.0.1/'],
+  ] as const)
+    assert.not.ok(named(granted, url), granted);
+});
+
 Grants('a host in the grants that is none is an error of the configuration', () => {
   assert.throws(
     () => checkGrants({ sample: { hosts: ['https://a.example'] } }),

@@ -1,6 +1,6 @@
 import { fail } from '../../../base/core/errors.ts';
 import { type Capability, capabilityDefinitions, capabilityNames } from '../capabilities/catalogue.ts';
-import { hostPattern, isHostAmong } from '../capabilities/hosts.ts';
+import { hostPattern, isHostAmong, isHostNamed } from '../capabilities/hosts.ts';
 import { type LimitsByName, lowered, type PluginLimits, withLimits } from './limits.ts';
 import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
 
@@ -14,7 +14,7 @@ export interface PluginGrant {
   readonly deployments?: readonly string[] | undefined;
   /**
    * Hosts to which the plugin may send requests and from which it may open media, in the form of the manifest. `*`
-   * stands for every public host.
+   * stands for every public host. An address, `localhost`, and a name with its port also stand for private addresses.
    */
   readonly hosts?: readonly string[] | undefined;
   readonly limits?: LimitsByName | undefined;
@@ -48,6 +48,8 @@ export interface Granted {
   readonly hosts: readonly string[];
   /** Returns the reason why the plugin may not request a URL or open media from it, or undefined when it may. */
   refusalOfUrl(url: URL): string | undefined;
+  /** Returns whether the operator names the URL's host, so that requests may reach its private address. */
+  isNamedHost(url: URL): boolean;
 }
 
 /** Returns what the manifest requests and the operator grants. */
@@ -71,7 +73,9 @@ export function grantTo(manifest: PluginManifest, grants: PluginGrants, limits: 
       : manifest.deployments.filter((name) => includes(deployments, name)),
     hosts: manifest.hosts.includes('*')
       ? hosts
-      : manifest.hosts.filter((pattern) => isHostAmong(new URL(`http://${pattern.replace('*', 'any')}`), hosts)),
+      : manifest.hosts.filter((pattern) =>
+          ['http', 'https'].some((scheme) => isHostAmong(new URL(`${scheme}://${pattern.replace('*', 'any')}`), hosts)),
+        ),
     refusalOfUrl: (url) => {
       if (!isHostAmong(url, manifest.hosts))
         return `the plugin.json of ${manifest.name} does not name ${url.host} among its hosts`;
@@ -79,6 +83,7 @@ export function grantTo(manifest: PluginManifest, grants: PluginGrants, limits: 
         return `plugin_grants does not grant the host ${url.host} to plugin ${manifest.name}`;
       return undefined;
     },
+    isNamedHost: (url) => isHostNamed(url, hosts),
   };
 }
 
