@@ -30,11 +30,26 @@ Log('writes one JSON object a line, also when a field holds a line break', () =>
   });
 });
 
-Log('writes one line of text for any message and fields, without commands for a terminal', () => {
+Log('writes text without commands for a terminal, and indents further lines', () => {
   const { lines, log } = capture('debug', 'text');
-  log.info('plugin said\nWARN  replica exited', { text: 'a\nb\u001b[2J\u009bm', 'key\n': 1 });
+  log.info('plugin said\r\n00:00:00.000 WARN  replica exited\r\u2028x\n', { a: 'a\nb\u001b[2J\u009bm', 'key\n': 1 });
   assert.equal(lines, [
-    '00:00:00.000 INFO  plugin said\\u000aWARN  replica exited text="a\\nb\\u001b[2J\\u009bm" key\\u000a=1\n',
+    '00:00:00.000 INFO  plugin said a="a\\nb\\u001b[2J\\u009bm" key\\u000a=1\n' +
+      '    00:00:00.000 WARN  replica exited\\u000d\\u2028x\n',
+  ]);
+});
+
+Log('writes the lines of stacks and texts below the line, also those of a plugin', () => {
+  const { lines, log } = capture('debug', 'text');
+  const stack = 'RangeError: no\n    at run (src/index.ts:3:5)\n';
+  log.error('request failed', { error: 'RangeError', stack: '    at a\n    at b\u001b[2J' });
+  log.error('endpoint failed', { plugin: 'p', fields: { endpoint: 'e', stack } });
+  log.warn('plugin printed', { fields: { text: 'one\n\ntwo' }, text: 'short' });
+  assert.equal(lines, [
+    '00:00:00.000 ERROR request failed error=RangeError\n    at a\n    at b\\u001b[2J\n',
+    '00:00:00.000 ERROR endpoint failed plugin=p fields={"endpoint":"e"}\n' +
+      '    RangeError: no\n    at run (src/index.ts:3:5)\n',
+    '00:00:00.000 WARN  plugin printed fields={} text=short\n    one\n    \n    two\n',
   ]);
 });
 

@@ -101,8 +101,12 @@ export const silentLogger: Logger = {
 /** Bounds of the fields of one line. A field can contain any output of a guest or a model. */
 const FIELD_BOUNDS: JsonBounds = { maxDepth: 16, maxElements: 2_000, maxChars: 64 * 1024 };
 
+/** Fields that people read as several lines. */
+const TEXTS = ['stack', 'text'] as const;
+
 /**
- * Returns the line of an event with its line break. It is one line of bounded length for any message and fields. The
+ * Returns the line of an event with its line break, of bounded length for any message and fields. As text, further
+ * lines of a message, a stack or a text follow, and begin with four spaces, so that none looks like another event. The
  * function never throws. No field replaces `time`, `level` or `message`.
  */
 export function formatRecord({ time, level, message, fields }: LogRecord, format: 'text' | 'json'): string {
@@ -112,11 +116,35 @@ export function formatRecord({ time, level, message, fields }: LogRecord, format
     const tail = boundedJson(rest, FIELD_BOUNDS);
     return tail === '{}' ? `${head}\n` : `${head.slice(0, -1)},${tail.slice(1)}\n`;
   }
-  const pairs = Object.entries(fields)
+  const [first, ...further] = linesOf(message);
+  const { rest, lines } = apart(fields);
+  // Those of a plugin are one object.
+  const own = isObject(fields['fields']) ? apart(fields['fields']) : { rest: fields['fields'], lines: [] };
+  const pairs = Object.entries(own.lines.length > 0 ? { ...rest, fields: own.rest } : rest)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => ` ${key}=${textValue(value)}`);
-  return `${onOneLine(`${time.slice(11, 23)} ${level.toUpperCase().padEnd(5)} ${message}${pairs.join('')}`)}\n`;
+  const head = `${time.slice(11, 23)} ${level.toUpperCase().padEnd(5)} ${first}${pairs.join('')}`;
+  const below = [...further, ...lines, ...own.lines].map((line) => (line.startsWith('    ') ? line : `    ${line}`));
+  return `${[head, ...below].map(onOneLine).join('\n')}\n`;
 }
+
+const linesOf = (text: string): string[] => text.trimEnd().split(/\r?\n/);
+
+/** Takes the texts with several lines out of fields. */
+function apart(fields: LogFields): { readonly rest: LogFields; readonly lines: readonly string[] } {
+  const rest = { ...fields };
+  const lines: string[] = [];
+  for (const key of TEXTS) {
+    const value = rest[key];
+    if (typeof value !== 'string' || !value.includes('\n')) continue;
+    delete rest[key];
+    lines.push(...linesOf(value.slice(0, FIELD_BOUNDS.maxChars)));
+  }
+  return { rest, lines };
+}
+
+const isObject = (value: unknown): value is LogFields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function textValue(value: unknown): string {
   if (typeof value === 'string' && value.length < FIELD_BOUNDS.maxChars && /^[\w./:@%+-]+$/.test(value)) return value;
