@@ -98,7 +98,8 @@ function answerError(ctx: Context, error: unknown, options: HttpAppOptions): voi
   if (ctx.headerSent || ctx.res.destroyed) return;
   const { headers } = error as { headers?: unknown }; // an HttpError and an error of `ctx.throw` have headers
   if (typeof headers === 'object' && headers !== null) ctx.set(headers as Record<string, string>);
-  if (status === 503 && !ctx.response.get('retry-after')) ctx.set('retry-after', String(retryAfterS(error)));
+  const waitS = retryAfterS(status, error);
+  if (waitS !== undefined && !ctx.response.get('retry-after')) ctx.set('retry-after', String(waitS));
   if (!ctx.req.complete) dropRest(ctx);
   ctx.status = answered;
   ctx.type = 'application/json';

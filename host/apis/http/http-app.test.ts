@@ -350,6 +350,8 @@ Http('sends the wait of an error in Retry-After', async () => {
   const answer = await send('/fail', form({ kind: 'later' }));
   assertError(answer, 503, 'DeploymentUnavailable');
   assert.is(answer.headers.get('retry-after'), '12');
+  const limited = await send('/fail', form({ kind: 'limited' }));
+  assert.equal([limited.status, limited.headers.get('retry-after')], [429, '35']);
 });
 
 Http(

@@ -68,6 +68,11 @@ export const endpoint = definePlugin([
     const failure = await ctx.deployment('model').call('late', {}).catch((reason) => reason);
     return [failure.kind, ctx.signal.aborted];
   }),
+  of('passes', (_, ctx) => ctx.deployment('model').call('full', {})),
+  of('answers', async (_, ctx) => {
+    const { kind, data } = await ctx.deployment('model').call('full', {}).catch((reason) => reason);
+    throw new HostError('ModelBusy', kind, 'the model is busy', { data: { retry_after_s: data.retry_after_s } });
+  }),
 ], { helpers: [greedy] });
 `;
 
@@ -172,6 +177,15 @@ for (const [name, messages] of Object.entries(waiting)) {
 Endings('a time limit of something else does not abort it', async () => {
   Object.assign(ports.tooLong, { kind: 'deadline-exceeded' });
   assert.equal(await runPlugin(plugin, 'others'), ['deadline-exceeded', false]);
+});
+
+Endings('an error of a deployment that says when to come back is passed on, or used for another one', async () => {
+  const data = { deployment: 'model', max_queued_requests: 1, retry_after_s: 7 };
+  Object.assign(ports.tooLong, { name: 'DeploymentFull', kind: 'unavailable', data });
+  const passed = await errorOf(runPlugin(plugin, 'passes'));
+  assert.equal([passed.name, passed.kind, passed.data], ['DeploymentFull', 'unavailable', data]);
+  const own = await errorOf(runPlugin(plugin, 'answers'));
+  assert.equal([own.name, own.kind, own.data], ['ModelBusy', 'unavailable', { retry_after_s: 7 }]);
 });
 
 Endings.run();

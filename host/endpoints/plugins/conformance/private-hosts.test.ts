@@ -35,7 +35,7 @@ const guards = {
 };
 const http: HttpPort = {
   fetch: (request, options) => requestGuarded(request, { ...guards, timeoutMs: 20_000, ...options }),
-  open: ({ followRedirects: _, ...request }, options) => openGuarded(request, { ...guards, ...options }),
+  open: (request, options) => openGuarded(request, { ...guards, ...options }),
 };
 
 const Private = suite('private addresses and grants');
