@@ -49,7 +49,7 @@ export function newPluginFiles({
         rewriteRelativeImportExtensions: true,
         module: 'nodenext',
         target: 'es2023',
-        lib: ['es2023', 'esnext.disposable'],
+        lib: ['es2023', 'esnext.disposable', 'esnext.array'],
         types: ['node'],
         skipLibCheck: true, // a folder above may have other versions of the types
         rootDir: 'src',
@@ -59,6 +59,7 @@ export function newPluginFiles({
     }),
     'aana.config.json': json({ deployments: {} }),
     '.gitignore': 'node_modules/\nbuild/\ndist/\n',
+    'src/globals.d.ts': globals,
     'src/index.ts': source(name, id),
     'src/index.test.ts': test(id),
     'README.md': readme(name, id),
@@ -86,6 +87,20 @@ const greet = defineEndpoint({
 });
 
 export const endpoint = definePlugin([greet]);
+`;
+
+const globals = `// Types of the web that plugins have, and that those of Node 20 lack.
+import type { webcrypto } from 'node:crypto';
+
+declare global {
+  interface CryptoKey extends webcrypto.CryptoKey {}
+  interface CryptoKeyPair extends webcrypto.CryptoKeyPair {}
+  interface SubtleCrypto extends webcrypto.SubtleCrypto {}
+  interface JsonWebKey extends webcrypto.JsonWebKey {}
+  var CryptoKey: webcrypto.CryptoKeyConstructor;
+  type BodyInit = NonNullable<RequestInit['body']>;
+  type HeadersInit = NonNullable<RequestInit['headers']>;
+}
 `;
 
 const test = (id: string): string => `import assert from 'node:assert/strict';

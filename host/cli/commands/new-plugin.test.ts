@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../base/core/package-root.ts';
+import { WebGlobals } from '../../endpoints/plugins/build/web-globals.ts';
 import { linkDependencies, testProject } from '../../test/helpers/plugin-project.ts';
 import { newPlugin } from './new-plugin.ts';
 
@@ -29,6 +30,39 @@ const dependency = (path: string): string =>
 NewPlugin('creates a plugin that compiles with its TypeScript configuration and whose tests pass', async () => {
   const made = await newPlugin(join(folder, 'say-hello'));
   linkDependencies(made);
+  assert.is(testProject(made), 2);
+});
+
+NewPlugin('its compiler knows the globals of plugins and their types', async () => {
+  const made = await newPlugin(join(folder, 'say-hello'));
+  linkDependencies(made);
+  const globals = Object.entries(new WebGlobals(['http']).inject)
+    .filter(([name, [, file]]) => file !== 'absent' && !/^(globalThis|self|process)\./.test(name))
+    .map(([name]) => name);
+  assert.ok(globals.includes('CryptoKey') && globals.includes('ReadableStreamBYOBReader'));
+  const web = `
+    import { defineEndpoint, z } from 'aana-host/plugin';
+    export const all = [${globals.join()}, console, atob, btoa, queueMicrotask, performance.now, Array.fromAsync];
+    const subtle: SubtleCrypto = crypto.subtle;
+    const hmac = { name: 'HMAC', hash: 'SHA-256' };
+    export async function sign(text: string, jwk: JsonWebKey): Promise<[CryptoKey, ArrayBuffer, CryptoKeyPair]> {
+      const key: CryptoKey = await subtle.importKey('jwk', jwk, hmac, false, ['sign']);
+      const pair: CryptoKeyPair = await subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign']);
+      return [key, await subtle.sign('HMAC', key, new TextEncoder().encode(text)), pair];
+    }
+    export const asks = defineEndpoint({
+      name: 'asks', path: '/asks', summary: '', input: z.strictObject({}), output: z.any(),
+      async run(_, ctx) {
+        const headers: HeadersInit = { a: 'b' };
+        const body: BodyInit = new Blob(['c']);
+        const signal: AbortSignal = AbortSignal.any([ctx.signal, AbortSignal.timeout(1000)]);
+        ctx.signal.addEventListener('abort', () => ctx.log.info(String(ctx.signal.reason)));
+        const init: RequestInit = { method: 'PUT', headers, body, signal };
+        return (await fetch('https://a.example', init)).text();
+      },
+    });
+  `;
+  writeFileSync(join(made, 'src/web.ts'), web);
   assert.is(testProject(made), 2);
 });
 
