@@ -233,6 +233,13 @@ Cli('writes a curl line that a shell accepts unchanged', () => {
     curlLine(endpoints, { url: 'http://h:1', asksForKey: true }, undefined) ?? '',
     ' -H "x-api-key: $AANA_API_KEY" ',
   );
+  const file = { type: 'object', properties: { table: { type: 'string', 'x-aana-file': true } }, required: ['table'] };
+  const reads = { ...info, inputSchema: file, name: 'reads', path: '/r' };
+  const tables = pluginEndpoints({ name: 'q', endpoints: [reads], run: async () => '' });
+  assert.is(
+    curlLine(tables, { url: 'http://h:1' }, '/a/speech.wav'),
+    `curl -s -F 'body={"table":"file"}' -F file=@your-file http://h:1/r`,
+  );
   assert.is(curlLine([], { url: 'http://h:1' }, undefined), undefined);
 });
 

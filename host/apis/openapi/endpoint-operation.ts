@@ -210,7 +210,7 @@ function samplesOf(
 }
 
 /** Returns the names of the file parts that the example of a schema refers to. */
-export function exampleFiles(schema: object): string[] {
+function exampleFiles(schema: object): string[] {
   return [...new Set(findFileReferences(schema, schemaExample(schema)).map(({ name }) => name))];
 }
 

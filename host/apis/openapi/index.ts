@@ -1,5 +1,4 @@
 export { buildOpenApi, type OpenApiOptions, type OpenApiParams } from './document.ts';
-export { exampleFiles } from './endpoint-operation.ts';
 export type { ErrorBody } from './failures.ts';
 export { DeferQuery, IdempotencyKey, type Task, type TaskId, TaskQuery } from './deferral.ts';
 export {

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { methodOf, type ServedEndpoint } from '../../endpoints/registry/index.ts';
+import { findFileReferences, methodOf, type ServedEndpoint } from '../../endpoints/registry/index.ts';
 import { socketPath } from '../../apis/http/index.ts';
-import { exampleFiles, schemaExample } from '../../apis/openapi/index.ts';
+import { schemaExample } from '../../apis/openapi/index.ts';
 
 /** The server's address, the file of its certificate, and whether it asks for an API key. */
 export interface CurlTarget {
@@ -12,15 +12,15 @@ export interface CurlTarget {
 }
 
 /**
- * Returns a command line that tries an endpoint with POST, preferably one that takes a file, which is then `sample`.
- * Undefined without such an endpoint.
+ * Returns a command line that tries an endpoint with POST, preferably one that takes a file: for media `sample`, or a
+ * name that stands for a file of the reader. Undefined without such an endpoint.
  */
 export function curlLine(
   endpoints: readonly ServedEndpoint[],
   { url, cert, asksForKey = false }: CurlTarget,
   sample: string | undefined,
 ): string | undefined {
-  const takesFile = (endpoint: ServedEndpoint): boolean => exampleFiles(endpoint.inputSchema).length > 0;
+  const takesFile = ({ inputSchema }: ServedEndpoint): boolean => exampleFiles(inputSchema, sample).length > 0;
   const posts = endpoints.filter((endpoint) => methodOf(endpoint) === 'POST' && !endpoint.path.includes('{'));
   const endpoint = posts.find(({ name }) => name === 'transcribe_video') ?? posts.find(takesFile) ?? posts[0];
   if (!endpoint) return undefined;
@@ -31,9 +31,20 @@ export function curlLine(
     ...(cert && url.startsWith('https:') && isSelfSigned(cert) ? [`--cacert ${quote(cert)}`] : []),
     ...(asksForKey ? ['-H "x-api-key: $AANA_API_KEY"'] : []),
     `-F ${quote(`body=${JSON.stringify(schemaExample(endpoint.inputSchema) ?? {})}`)}`,
-    ...exampleFiles(endpoint.inputSchema).map((name) => `-F ${quote(`${name}=@${sample ?? 'video.mp4'}`)}`),
+    ...exampleFiles(endpoint.inputSchema, sample).map((file) => `-F ${quote(file)}`),
     `${socket === undefined ? url : 'http://localhost'}${endpoint.path}`,
   ].join(' ');
+}
+
+/** Stands for a file of the reader. */
+export const ownFiles = { media: 'video.mp4', other: 'your-file' };
+
+/** Returns the file parts to which the example of a schema refers. Only media are named by a key `content`. */
+function exampleFiles(schema: object, sample: string | undefined): readonly string[] {
+  const parts = findFileReferences(schema, schemaExample(schema)).map(
+    ({ name, loc }) => `${name}=@${loc.at(-1) === 'content' ? (sample ?? ownFiles.media) : ownFiles.other}`,
+  );
+  return [...new Set(parts)];
 }
 
 /** Returns whether the certificate is self-signed, so that curl must be told to trust it. */

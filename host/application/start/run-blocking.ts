@@ -4,7 +4,7 @@ import { delay } from '../../base/core/abort.ts';
 import { takeServiceManager } from '../../base/config/index.ts';
 import { createLogger, type Logger } from '../../base/core/log/logger.ts';
 import { socketPath } from '../../apis/http/index.ts';
-import { curlLine } from './curl-line.ts';
+import { curlLine, ownFiles } from './curl-line.ts';
 import { ServiceManager } from './service-manager.ts';
 import { stopOnSignals } from './signals.ts';
 
@@ -91,7 +91,13 @@ async function announce(
   const line = curlLine(endpoints, { url, cert: config.tls.cert, asksForKey }, there ?? undefined);
   if (line && asksForKey)
     out.write('Requests need an API key. Create one: export AANA_API_KEY=$(aana-host keys create --user me)\n');
-  if (line) out.write(`${there || !line.includes('=@') ? 'Try it' : 'Try it with your own video'}:\n  ${line}\n`);
+  if (!line) return;
+  const own = line.includes(`=@${ownFiles.media}`)
+    ? 'video'
+    : line.includes(`=@${ownFiles.other}`)
+      ? 'file'
+      : undefined;
+  out.write(`Try it${own === undefined ? '' : ` with your own ${own}`}:\n  ${line}\n`);
 }
 
 /** Returns whether the terminal was closed, which sends SIGHUP like a request to reload. */
