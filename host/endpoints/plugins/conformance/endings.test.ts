@@ -96,7 +96,13 @@ Endings.before(async () => {
       signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
     });
   host = new PluginHost({
-    ...{ sandbox: testSandbox, ports, cacheDir: testCacheDir(), log: silentLogger, limits: { memoryBytes } },
+    ...{
+      sandbox: testSandbox,
+      ports,
+      cacheDir: testCacheDir(),
+      log: silentLogger,
+      limits: { memoryBytes, graceMs: 5000 },
+    },
     grants: { ends: { hosts: ['a.example'] } },
   });
   plugin = await host.load(dir);
@@ -164,7 +170,7 @@ for (const [name, messages] of Object.entries(waiting)) {
     });
 
   Endings(`the signal is aborted when the time is over: ${name}`, async () => {
-    const error = await errorOf(runPlugin(plugin, name, {}, { deadlineMs: 300 }));
+    const error = await errorOf(runPlugin(plugin, name, {}, { deadlineMs: 1000 }));
     assert.is(error.kind, 'deadline-exceeded');
     const reason = name === 'polls' ? 'CancelledError' : 'InvocationTimeout';
     assert.equal(

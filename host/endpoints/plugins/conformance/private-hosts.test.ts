@@ -14,6 +14,7 @@ import { FakePorts } from '../fixtures/fake-ports.ts';
 import { runPlugin } from '../fixtures/run-plugin.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
 import type { HttpPort } from '../ports.ts';
+import { skip } from '../../../test/skip.ts';
 import { PluginHost } from '../set/plugin-host.ts';
 
 /** An address of this machine in a private network. */
@@ -104,7 +105,7 @@ Private('a redirect from a named address leads to no other one', async () => {
   assert.is(await ask(['*', `127.0.0.1:${port}`], `http://127.0.0.1:${port}/${to}`), 'PrivateAddressException');
 });
 
-if (lan === undefined) console.log('skipped: this machine has no address in a private network');
+if (lan === undefined) skip('names with ports', 'this machine has no address in a private network');
 else
   Private('a name with its port leads to a private network, and without its port it does not', async () => {
     assert.is(await ask([`lan.test:${port}`], `http://lan.test:${port}/text`), 'reached');
