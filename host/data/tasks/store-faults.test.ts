@@ -4,28 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import * as z from 'zod';
 import { delay } from '../../base/core/abort.ts';
 import { deferred } from '../../base/core/deferred.ts';
 import type { AanaError } from '../../base/core/errors.ts';
 import { silentLogger } from '../../base/core/log/logger.ts';
-import {
-  EndpointRegistry,
-  hostEndpoint,
-  type HostEndpointContext,
-  type UploadedFile,
-} from '../../endpoints/registry/index.ts';
+import { EndpointRegistry, type UploadedFile } from '../../endpoints/registry/index.ts';
 import { postgresDatabases, sqliteDatabases, sqliteModule, type TestDatabases } from '../storage/fixtures/databases.ts';
 import { type Database, Storage, type StorageConfig, type TaskRecord } from '../storage/index.ts';
 import { PostgresProxy } from '../../test/helpers/database/postgres-proxy.ts';
 import { skip } from '../../test/skip.ts';
 import { TaskQueue } from './index.ts';
 import { ANYBODY, queueConfig } from './fixtures/queue-config.ts';
-
-type Run = (
-  input: { n: number; file?: string | undefined },
-  context: HostEndpointContext,
-) => Promise<unknown> | AsyncGenerator<unknown, void>;
+import { endpointOf, type Run } from './fixtures/queue-suite.ts';
 
 interface Host {
   readonly queue: TaskQueue;
@@ -52,14 +42,7 @@ class Context {
   host(config: StorageConfig, run: Run, change: { heartbeat_timeout?: number; max_retries?: number } = {}): Host {
     const storage = new Storage({ config, log: silentLogger, sqliteModule });
     const endpoints = new EndpointRegistry();
-    const endpoint = hostEndpoint({
-      name: 'run',
-      path: '/run',
-      summary: 'Runs',
-      input: z.strictObject({ n: z.number().default(0), file: z.string().meta({ 'x-aana-file': true }).optional() }),
-      output: z.any(),
-      run,
-    });
+    const endpoint = endpointOf(run);
     endpoints.add(endpoint);
     const limits = queueConfig({ num_workers: 16 });
     const queue = new TaskQueue({

@@ -4,19 +4,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../../../base/core/log/logger.ts';
 import type { DeploymentManager } from '../../deployments/index.ts';
-import { ModelStore } from '../../../setup/models/index.ts';
 import { AsrBatchOutput, AsrOutput, type AudioReference } from '../../../base/schemas/index.ts';
 import { longTalk } from '../../../test/helpers/media/clips.ts';
-import { SPOKEN, type Voice, voiceSamples } from '../../../test/helpers/media/conversations.ts';
+import { SPOKEN, type Voice } from '../../../test/helpers/media/conversations.ts';
 import { makeMedia } from '../../../test/helpers/media/media-files.ts';
 import { ffmpegPath } from '../../../test/helpers/media/media.ts';
 import { wordErrorRate, wordErrors, words } from '../../../test/helpers/media/word-errors.ts';
 import { isLong } from '../../../test/long.ts';
 import { skip } from '../../../test/skip.ts';
-import { cannotRun, readWav } from '../fixtures/cannot-run.ts';
-import { deployed, SampleFiles } from '../fixtures/real-models.ts';
+import { readWav } from '../fixtures/cannot-run.ts';
+import { deployed, SampleFiles, voicesForWhisper } from '../fixtures/real-models.ts';
 
 const Accuracy = suite('the accuracy of a multilingual model');
 
@@ -153,18 +151,11 @@ async function talkIsAccurate(): Promise<void> {
 }
 if (isLong) Accuracy('has no more wrong words of a talk in chunks and in a batch than of the whole', talkIsAccurate);
 
-const models = new ModelStore({ cacheDir: process.env['AANA_CACHE_DIR'] ?? '', log: silentLogger, offline: true });
-const voices = cannotRun ?? (await voiceSamples(folder));
-const reason =
-  typeof voices === 'string'
-    ? voices
-    : (await models.resolve('whisper-base:q8_0')) === undefined
-      ? 'the model whisper-base is not on this machine'
-      : undefined;
-if (reason === undefined && typeof voices !== 'string') {
+const voices = await voicesForWhisper(folder);
+if (typeof voices === 'string') {
+  skip('the accuracy of a multilingual model', voices);
+  rmSync(folder, { recursive: true });
+} else {
   clips = voices;
   Accuracy.run();
-} else {
-  skip('the accuracy of a multilingual model', reason ?? '');
-  rmSync(folder, { recursive: true });
 }

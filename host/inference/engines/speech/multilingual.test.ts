@@ -4,15 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { silentLogger } from '../../../base/core/log/logger.ts';
 import type { DeploymentManager } from '../../deployments/index.ts';
-import { ModelStore } from '../../../setup/models/index.ts';
 import { AsrOutput, type AudioReference } from '../../../base/schemas/index.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
-import { type Voice, voiceSamples } from '../../../test/helpers/media/conversations.ts';
+import type { Voice } from '../../../test/helpers/media/conversations.ts';
 import { skip } from '../../../test/skip.ts';
-import { cannotRun } from '../fixtures/cannot-run.ts';
-import { deployed, SampleFiles } from '../fixtures/real-models.ts';
+import { deployed, SampleFiles, voicesForWhisper } from '../fixtures/real-models.ts';
 
 const Multilingual = suite('speech in several languages');
 
@@ -112,18 +109,11 @@ Multilingual('excludes the choice of a language', async () => {
   assert.match(other.message, /^params\.all_language_probs: .*each part has its own language/);
 });
 
-const models = new ModelStore({ cacheDir: process.env['AANA_CACHE_DIR'] ?? '', log: silentLogger, offline: true });
-const voices = cannotRun ?? (await voiceSamples(folder));
-const reason =
-  typeof voices === 'string'
-    ? voices
-    : (await models.resolve('whisper-base:q8_0')) === undefined
-      ? 'the model whisper-base is not on this machine'
-      : undefined;
-if (reason === undefined && typeof voices !== 'string') {
+const voices = await voicesForWhisper(folder);
+if (typeof voices === 'string') {
+  skip('speech in several languages', voices);
+  rmSync(folder, { recursive: true });
+} else {
   audio = await twoLanguages(voices);
   Multilingual.run();
-} else {
-  skip('speech in several languages', reason ?? '');
-  rmSync(folder, { recursive: true });
 }
