@@ -40,8 +40,8 @@ const MAX_SEPARATE_CHANNELS = 32;
  * Decodes an audio track of the file at `path` to 16 kHz: raw little-endian 32-bit floats in [−1, 1], one file for each
  * channel. Sample n is what a player plays n / 16000 s after the start of the file, so there is silence where the track
  * has no packets. Of a broken track it decodes as much as possible. Of two channels that cancel each other out the mix
- * is their difference. Throws `AudioReadingException` if nothing can be decoded or the track does not exist,
- * `MediaTooLongException` or `DiskFullException`, and then leaves no file.
+ * is their difference. A file without an audio track has no channels. Throws `AudioReadingException` if nothing can be
+ * decoded or the track does not exist, `MediaTooLongException` or `DiskFullException`, and then leaves no file.
  */
 export async function decodeAudio(path: string, probe: Probe, options: DecodeOptions): Promise<AudioMedia> {
   const { source, maxDurationS } = options;
