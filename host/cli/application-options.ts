@@ -88,7 +88,10 @@ function remoteVariables({ envFile }: Options): { AANA_URL?: string; AANA_API_KE
   return withEnvFile(process.env, process.cwd(), typeof envFile === 'string' ? envFile : false).variables;
 }
 
-/** Returns the address of a server, without a slash at the end. An error does not repeat it, because it may have credentials. */
+/**
+ * Returns the address of a server, without a slash at the end. An error does not repeat it, because it may have
+ * credentials.
+ */
 function checkedUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || !/^https?:$/.test(url.protocol))

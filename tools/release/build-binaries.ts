@@ -14,7 +14,9 @@ import {
 } from '../../host/setup/native-build/index.ts';
 import { CROSS_PLATFORMS } from './cross-platforms.ts';
 
-/** Builds what a prebuilt package for a platform contains, in the new folder `work` if it is not that of this machine. */
+/**
+ * Builds what a prebuilt package for a platform contains, in the new folder `work` if it is not that of this machine.
+ */
 export async function buildBinaries(platform: string, work: string, cacheDir: string): Promise<Binaries> {
   if (platform !== platformName) return crossCompile(platform, work, cacheDir);
   const { addon } = await buildNative({ cacheDir, log: silentLogger, mode: 'prebuilt', cuda: 'off' });

@@ -6,7 +6,10 @@ import { type RateCheck, type RateLimit, RateLimiter, type RateVerdict } from '.
 export interface RateLimitsConfig {
   /** The limit of each caller over all requests; null is no limit. */
   readonly default: RateLimit | null;
-  /** The limit of each caller for an endpoint, by its path, a single path of a template, or a pattern such as `/video/*`. */
+  /**
+   * The limit of each caller for an endpoint, by its path, a single path of a template, or a pattern such as
+   * `/video/*`.
+   */
   readonly endpoints: Readonly<Record<string, RateLimit>>;
   /** Limits of single users by id; each replaces `default`, and null is no limit. */
   readonly users: Readonly<Record<string, RateLimit | null>>;

@@ -11,7 +11,8 @@ export interface PrunerOptions {
   /** How long rows are kept; 0 is for ever. */
   readonly retentionMs: number;
   /**
-   * Removes at most `limit` rows that are older than `before`. Returns their number; it is called again until that is 0.
+   * Removes at most `limit` rows that are older than `before`. Returns their number; it is called again until that is
+   * 0.
    */
   readonly prune: (repositories: Repositories, before: number, limit: number) => Promise<number>;
 }

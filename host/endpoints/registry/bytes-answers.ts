@@ -34,7 +34,8 @@ const VALUE = /^[\x20-\x7e]*$/;
 /** Characters of all headers with their values. Proxies and clients refuse heads of more than about 8 KiB. */
 const MOST_HEADER_CHARS = 4096;
 /**
- * Statuses of answers without a body or with a part of one, and those with which HTTP, a proxy or the host say something.
+ * Statuses of answers without a body or with a part of one, and those with which HTTP, a proxy or the host say
+ * something.
  */
 const NOT_OF_ENDPOINTS: ReadonlySet<number> = new Set([204, 205, 206, 407, 408, 421, 425, 426, 431, 499]);
 /** Redirects would lead to addresses that the plugin chooses. */
@@ -53,7 +54,9 @@ export function bytesTypesOf(endpoint: Answering): readonly string[] {
   return mediaTypesOf(endpoint, { marker: BYTES_ANSWER, member: 'base64', mediaType: MEDIA_TYPE, what: 'bytes' });
 }
 
-/** Returns the bytes of an output in JSON that is such an answer. Throws `OutputError` for a head that is not allowed. */
+/**
+ * Returns the bytes of an output in JSON that is such an answer. Throws `OutputError` for a head that is not allowed.
+ */
 export function bytesAnswerOf(endpoint: Answering, json: string): BytesAnswer | undefined {
   const types = bytesTypesOf(endpoint);
   if (types.length === 0 || !/^\s*\{\s*"(?:media_type|base64|status|headers)"/.test(json)) return undefined;

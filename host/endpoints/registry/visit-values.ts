@@ -19,8 +19,8 @@ const MAX_VISITS = 500_000;
 
 /**
  * Visits each value inside of a value with the schemas that `follow` finds for it. Each is visited once, even if
- * several references and branches lead to it. So the work grows with the sizes of the value and the schema, not with the
- * number of ways through the schema. Throws `ValidationError` if it is still too much work.
+ * several references and branches lead to it. So the work grows with the sizes of the value and the schema, not with
+ * the number of ways through the schema. Throws `ValidationError` if it is still too much work.
  */
 export function visitValues(
   schema: object,

@@ -28,8 +28,8 @@ const OWN_HEADERS = { 'user-agent': 'aana-host', accept: '*/*' } as const;
 const MAX_INTERIM = 32;
 
 /**
- * Runs `work` with a signal that aborts with the caller's signal and after `timeoutMs`, if there is one. Failures of the
- * connection become a `DownloadException` that names `url`.
+ * Runs `work` with a signal that aborts with the caller's signal and after `timeoutMs`, if there is one. Failures of
+ * the connection become a `DownloadException` that names `url`.
  */
 export async function withinTime<G extends UntimedGuards & { readonly timeoutMs?: number | undefined }, T>(
   url: URL,

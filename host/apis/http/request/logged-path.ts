@@ -11,11 +11,11 @@ const SHORTEST_KEY = 16;
 const REFUSED: ReadonlySet<number> = new Set([401, 403, 404, 405, 422, 429]);
 
 /**
- * Returns a function that hides in log lines about a request what is not for the log. For an endpoint with parameters in
- * its path it writes the template, because a parameter is input, and can be a token. It also hides API keys, because
- * clients put keys into paths by mistake: it hides the key that the request shows, and texts that begin like the keys of this package. Other keys can look like
- * anything. So with API keys it also hides each long part of the path of a refused request, unless the part is the id
- * of a task or belongs to the path of an endpoint.
+ * Returns a function that hides in log lines about a request what is not for the log. For an endpoint with parameters
+ * in its path it writes the template, because a parameter is input, and can be a token. It also hides API keys, because
+ * clients put keys into paths by mistake: it hides the key that the request shows, and texts that begin like the keys
+ * of this package. Other keys can look like anything. So with API keys it also hides each long part of the path of a
+ * refused request, unless the part is the id of a task or belongs to the path of an endpoint.
  */
 export function logHider(
   ctx: Context,

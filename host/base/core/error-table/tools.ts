@@ -1,6 +1,8 @@
 import type { Definitions } from './definition.ts';
 
-/** Errors of tools of the Model Context Protocol. Errors of runs are results of tools, as are the errors of endpoints. */
+/**
+ * Errors of tools of the Model Context Protocol. Errors of runs are results of tools, as are the errors of endpoints.
+ */
 export const TOOLS = {
   TooManySubscriptions: {
     kind: 'rate-limited',

@@ -106,8 +106,8 @@ export class PluginValueRepository extends Repository {
   }
 
   /**
-   * Adds `by` to a number and returns the sum. A missing key counts as 0 and gets the expiry; another one keeps its own.
-   * Throws as `set` does, and `StoredValueMismatch` and `InvalidArguments`; the old value then stays.
+   * Adds `by` to a number and returns the sum. A missing key counts as 0 and gets the expiry; another one keeps its
+   * own. Throws as `set` does, and `StoredValueMismatch` and `InvalidArguments`; the old value then stays.
    */
   async increment(plugin: string, key: string, by: number, { expiresInMs }: Expiry = {}): Promise<number> {
     if (!Number.isFinite(by)) throw fail('InvalidArguments', `${by} cannot be added to a stored number`);

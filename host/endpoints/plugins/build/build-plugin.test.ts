@@ -74,7 +74,9 @@ BuildPlugin('gives what a build from nothing gives, whatever was built before', 
   const copy = await makePlugin();
   const cacheDir = join(dir, 'cache');
   const host = new PluginHost({ sandbox: testSandbox, ports: new FakePorts(), cacheDir, log, isFast: true });
-  /** Builds the sources, and returns the digest, the map of positions, and what the plugin says of itself and answers. */
+  /**
+   * Builds the sources, and returns the digest, the map of positions, and what the plugin says of itself and answers.
+   */
   const built = async (at: string, [index, input]: readonly [string, string], force = false) => {
     await writeFile(join(at, 'src', 'index.ts'), index);
     await writeFile(join(at, 'src', 'schemas.ts'), input);

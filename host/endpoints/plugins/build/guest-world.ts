@@ -44,8 +44,8 @@ const memberFiles: Readonly<Record<string, readonly Capability[]>> = {
 
 /**
  * Whether a file makes only members of `ctx` that a plugin does not have, because it requests none of their
- * capabilities. `specifier` is the one in the SDK's `capabilities.js`, which calls nothing of such a file: the interface
- * is absent, too.
+ * capabilities. `specifier` is the one in the SDK's `capabilities.js`, which calls nothing of such a file: the
+ * interface is absent, too.
  */
 export const isAbsentMember = (specifier: string, capabilities: readonly Capability[]): boolean =>
   memberFiles[specifier]?.some((name) => capabilities.includes(name)) === false;

@@ -1,4 +1,6 @@
-/** Code of a bundle that loads code when it runs, that waits at the top level, or what an ordinary `yield*` iterates. */
+/**
+ * Code of a bundle that loads code when it runs, that waits at the top level, or what an ordinary `yield*` iterates.
+ */
 export interface LoadingCode {
   readonly kind: 'import()' | 'require()' | 'await' | 'for await' | 'await using' | 'yield*';
   readonly offset: number;

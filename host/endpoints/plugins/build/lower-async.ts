@@ -44,9 +44,9 @@ export function lowerAsync(
 }
 
 /**
- * Calls functions of the guest where esbuild does not help: `await` at the top level becomes a call that returns when the
- * promise is settled. What `yield*` of an ordinary generator iterates loses its asynchronous iterator, which esbuild's
- * code prefers there, too.
+ * Calls functions of the guest where esbuild does not help: `await` at the top level becomes a call that returns when
+ * the promise is settled. What `yield*` of an ordinary generator iterates loses its asynchronous iterator, which
+ * esbuild's code prefers there, too.
  */
 function withCalls({ code, loading }: Source): string {
   const edits = loading.flatMap(({ kind, offset, end }) => {

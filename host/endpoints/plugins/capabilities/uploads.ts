@@ -61,7 +61,9 @@ async function readPiece<T>(
   }
 }
 
-/** Returns where the last character of UTF-8 ends that is not cut. Returns the length where there is no such character. */
+/**
+ * Returns where the last character of UTF-8 ends that is not cut. Returns the length where there is no such character.
+ */
 function endOfCharacters(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!;

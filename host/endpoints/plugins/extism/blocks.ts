@@ -12,8 +12,8 @@ const maxErrorBytes = 1024 * 1024 + 64 * 1024;
 const maxTextBytes = 4 * 1024 * 1024;
 
 /**
- * The blocks through which one run passes bytes between guest and host, and its variables. They lie outside of the guest's memory and have
- * a limit of their own.
+ * The blocks through which one run passes bytes between guest and host, and its variables. They lie outside of the
+ * guest's memory and have a limit of their own.
  */
 export class Blocks {
   readonly #limit: number;

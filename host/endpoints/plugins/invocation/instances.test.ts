@@ -94,7 +94,8 @@ hidden.push({
 });
 
 /**
- * Ways to fill the memory of a process with what is not in a memory of the guest. `go` does it when it is asked to change something.
+ * Ways to fill the memory of a process with what is not in a memory of the guest. `go` does it when it is asked to
+ * change something.
  */
 const floods: readonly (WatPlugin & { readonly what: string; readonly reason: RegExp | undefined })[] = [
   {

@@ -15,8 +15,8 @@ const waits = [0, 100, 200, 500, 1_000, 2_000, 5_000, 10_000] as const;
 const soundMs = 30_000;
 
 /**
- * The process of a plugin. It is started again, after growing waits, when it has ended unexpectedly, and by {@link wake}
- * when it has ended because nothing ran.
+ * The process of a plugin. It is started again, after growing waits, when it has ended unexpectedly, and by {@link
+ * wake} when it has ended because nothing ran.
  */
 export class PluginProcess {
   readonly #options: PluginProcessOptions;

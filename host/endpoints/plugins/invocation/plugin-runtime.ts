@@ -71,8 +71,8 @@ export class PluginRuntime {
   readonly #log: Logger;
   readonly #queue = new FairQueue<AcceptedInvocation>();
   /**
-   * Invocations whose process was lost, and that run again. They do so one at a time, because one of them may have ended
-   * the process.
+   * Invocations whose process was lost, and that run again. They do so one at a time, because one of them may have
+   * ended the process.
    */
   readonly #lost: AcceptedInvocation[] = [];
   readonly #invocations = new Map<number, AcceptedInvocation>();
@@ -262,7 +262,9 @@ export class PluginRuntime {
     this.#dispatch();
   }
 
-  /** Handles the loss of the process. An invocation without any effect runs again, and clients can repeat the others. */
+  /**
+   * Handles the loss of the process. An invocation without any effect runs again, and clients can repeat the others.
+   */
   #onLost(invocation: AcceptedInvocation): void {
     const { ending, scope, wasLost } = invocation;
     if (ending || scope.isTouched || wasLost || this.#isClosed) {

@@ -41,7 +41,9 @@ export interface PluginHostOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Whether a plugin is refused where the kernel does not enforce its confinement. Default: it is not. */
   readonly confinement?: 'prefer' | 'require' | undefined;
-  /** Milliseconds without an invocation after which the process of a plugin ends, until the next one. Default: never. */
+  /**
+   * Milliseconds without an invocation after which the process of a plugin ends, until the next one. Default: never.
+   */
   readonly idleMs?: number | undefined;
   /** Whether components are compiled in a fifth of the time to code that is half as fast. Default: no. */
   readonly isFast?: boolean | undefined;
