@@ -1,5 +1,6 @@
 /** `Request` (Fetch standard, 5.4), in components whose code names it or `fetch`. */
 import { AbortSignal } from '../abort.ts';
+import { URL } from '../url.ts';
 import { Body, type BodyInit } from './body.ts';
 import { Headers, type HeadersInit } from './headers.ts';
 
@@ -21,7 +22,7 @@ const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
 
 export class Request extends Body {
   readonly method: string;
-  /** Absolute, `http` or `https`. */
+  /** Absolute, as the parser of URLs writes it. */
   readonly url: string;
   readonly headers: Headers;
   readonly redirect: 'follow' | 'error' | 'manual';
@@ -65,7 +66,10 @@ function methodOf(method: string): string {
   return USUAL.test(method) ? method.toUpperCase() : method;
 }
 
-function absolute(url: string): string {
-  if (/^https?:\/\/[^/]/i.test(url.trim())) return url.trim();
-  throw new TypeError(`cannot request ${JSON.stringify(url)}: it is no absolute URL of http or https`);
+function absolute(text: string): string {
+  const url = URL.parse(text);
+  if (!url) throw new TypeError(`cannot request ${JSON.stringify(text)}: it is no absolute URL`);
+  if (url.username !== '' || url.password !== '')
+    throw new TypeError('the URL has a user name or a password: send the header authorization');
+  return url.href;
 }

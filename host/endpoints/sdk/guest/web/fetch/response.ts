@@ -1,4 +1,5 @@
 /** `Response` (Fetch standard, 5.5), in components whose code names it or `fetch`. */
+import { URL } from '../url.ts';
 import { Body, type BodyInit, type RemoteBodyInit } from './body.ts';
 import { Headers, type HeadersInit } from './headers.ts';
 
@@ -72,7 +73,8 @@ export class Response extends Body {
 
   static redirect(url: string, status = 302): Response {
     if (!REDIRECTS.has(status)) throw new RangeError(`${status} is no status of a redirect`);
-    return new Response(null, { status, headers: { location: String(url) } });
+    const { href } = new URL(String(url));
+    return new Response(null, { status, headers: { location: href } });
   }
 
   get [Symbol.toStringTag](): string {
