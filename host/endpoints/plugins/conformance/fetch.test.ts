@@ -107,9 +107,10 @@ Fetch('a body has at most 8 MiB', async () => {
 Fetch('an error of the host has the place of the call', async () => {
   const [asked, opened] = (await runPlugin(plugin, 'place', { url: `${url}/reset` })) as string[];
   // The functions of a build have no names. The log has the lines of the sources.
-  const frame = /<anonymous> \(componentize-qjs:user\.js:(\d+)/;
-  const [first, second] = [asked, opened].map((stack) => Number(frame.exec(stack!)?.[1]));
-  assert.ok(first! < second!, `${asked}\n${opened}`);
+  const frame = /<anonymous> \(componentize-qjs:user\.js:(\d+):(\d+)/;
+  const [first, second] = [asked, opened].map((stack) => frame.exec(stack!)!.slice(1).map(Number));
+  const isBefore = first![0] === second![0] ? first![1]! < second![1]! : first![0]! < second![0]!;
+  assert.ok(isBefore, `${asked}\n${opened}`);
 });
 
 Fetch('a request that nobody waits for is found', async () => {

@@ -4,6 +4,8 @@ import { decodeUtf8, encodeUtf8 } from '../../utf8.ts';
 import { Blob, streamOf, viewOf, withoutMark } from './blob.ts';
 import { encodedForm, FormData } from './form-data.ts';
 import type { Headers } from './headers.ts';
+import { mediaTypeText, parseMediaType } from './media-type.ts';
+import { parsedForm } from './parse-form.ts';
 import { ReadableStream } from './streams.ts';
 
 /** The body of an answer of the host. It is read as text or as bytes with one call each, or as a stream. */
@@ -92,23 +94,14 @@ export abstract class Body {
   }
 
   blob(): Promise<Blob> {
-    const type = this.headers.get('content-type') ?? '';
-    return this.#read(undefined, (bytes) => new Blob([bytes], { type }));
+    const type = parseMediaType(this.headers.get('content-type') ?? '');
+    return this.#read(undefined, (bytes) => new Blob([bytes], type ? { type: mediaTypeText(type) } : {}));
   }
 
-  /** Reads a form of the type `application/x-www-form-urlencoded`. */
-  async formData(): Promise<FormData> {
+  /** Reads a form of the type `multipart/form-data` or `application/x-www-form-urlencoded`. */
+  formData(): Promise<FormData> {
     const type = this.headers.get('content-type') ?? '';
-    if (!/^application\/x-www-form-urlencoded\b/i.test(type))
-      throw new TypeError(
-        `formData reads application/x-www-form-urlencoded here, not ${type || 'a body without a type'}`,
-      );
-    const form = new FormData();
-    for (const pair of (await this.text()).split('&').filter((one) => one !== '')) {
-      const [name = '', ...value] = pair.split('=');
-      form.append(decoded(name), decoded(value.join('=')));
-    }
-    return form;
+    return this.#read(undefined, (bytes) => parsedForm(bytes, type));
   }
 
   /** @internal Returns the body for a request: at once if it is there, otherwise when its stream was read. */
@@ -185,11 +178,6 @@ export class RemoteBodyInit {
 
 /** The reference implementation has the standard's slot under this name. */
 const isDisturbed = (stream: object): boolean => (stream as { readonly _disturbed: boolean })._disturbed;
-/** Takes what is no escape as it is, and escaped bytes of any kind. */
-const decoded = (text: string): string =>
-  text.replaceAll('+', ' ').replace(/(?:%[\da-f]{2})+/gi, (escapes) => decodeUtf8(bytesOfEscapes(escapes)));
-const bytesOfEscapes = (escapes: string): Uint8Array =>
-  Uint8Array.from(escapes.slice(1).split('%'), (digits) => Number.parseInt(digits, 16));
 
 function contentOf(init: BodyInit | RemoteBodyInit): { readonly content: Content; readonly type?: string } {
   if (init instanceof RemoteBodyInit) return { content: { kind: 'remote', remote: init.remote } };

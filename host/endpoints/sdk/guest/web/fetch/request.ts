@@ -66,7 +66,20 @@ function methodOf(method: string): string {
   return USUAL.test(method) ? method.toUpperCase() : method;
 }
 
+/**
+ * URLs that the parser leaves as they are. It takes some milliseconds for a URL and seconds for an image in one, because
+ * it looks at each character.
+ */
+const PLAIN = new RegExp(
+  [
+    '^data:[!$-;=@-~]*$',
+    '^https?://(?![^/]*xn--)(?:[a-z\\d-]+\\.)*[a-z][a-z\\d-]*(?::(?:[1-9]\\d{3}|[1-5]\\d{4}))?' +
+      "(?:/(?:[\\w~!$&'()*+,;=:@-][\\w~!$&'()*+,;=:@.%-]*)?)+(?:\\?[\\w~!$&()*+,;=:@.%/?-]*)?$",
+  ].join('|'),
+);
+
 function absolute(text: string): string {
+  if (PLAIN.test(text)) return text;
   const url = URL.parse(text);
   if (!url) throw new TypeError(`cannot request ${JSON.stringify(text)}: it is no absolute URL`);
   if (url.username !== '' || url.password !== '')

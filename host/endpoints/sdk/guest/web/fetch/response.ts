@@ -37,14 +37,14 @@ export class Response extends Body {
     this.setBody(body);
   }
 
-  /** @internal An answer of a server. */
+  /** @internal An answer of a server, or of a `data:` URL. */
   static received(
     { status, statusText, headers }: Required<ResponseInit>,
     {
       url,
       isRedirected,
       body,
-    }: { readonly url: string; readonly isRedirected: boolean; readonly body: RemoteBodyInit | null },
+    }: { readonly url: string; readonly isRedirected: boolean; readonly body: BodyInit | RemoteBodyInit | null },
   ): Response {
     const response = new Response(null, { headers });
     // 1xx to 199 never arrive here, and servers may send numbers above 599.
