@@ -113,6 +113,15 @@ Fetch('an error of the host has the place of the call', async () => {
   assert.ok(isBefore, `${asked}\n${opened}`);
 });
 
+Fetch('structuredClone copies files, blobs, keys and errors of the web, and refuses what is open', async () => {
+  // Node 20 makes a Blob of a File, and an empty object of the others.
+  assert.equal(await runPlugin(plugin, 'clones', {}), [
+    [true, 'AbortError', 'm'],
+    ...[['n', 'a/b', 5, 'ü'], [true, true, false], [false, 'ü'], [true, false, { name: 'HKDF' }, ['deriveBits']]],
+    Array.from({ length: 8 }, () => 'DataCloneError'),
+  ]);
+});
+
 Fetch('a request that nobody waits for is found', async () => {
   const error = await errorOf(runPlugin(plugin, 'forget', { url: `${url}/text` }));
   assert.match(error.message, /"await" is missing/);

@@ -88,6 +88,20 @@ const cases: Readonly<Record<string, string>> = {
   'structuredClone refuses functions':
     `return [() => 1, Symbol('x'), new WeakMap(), { f() {} }].map((value) => { ` +
     `try { structuredClone(value); return 'cloned' } catch (error) { return error.name } })`,
+  'structuredClone copies cycles through everything that holds values':
+    `const map = new Map(); map.set(map, new Set([map])); const error = new Error('e', { cause: map }); ` +
+    `const list = [map, error]; list.push(list); const [to, failed, self] = structuredClone(list); const [[key, ` +
+    `set]] = to; return [key === to, set.has(to), failed.cause === to, self[0] === to, to !== map]`,
+  'structuredClone refuses what has a state of its own':
+    `return [() => [].values(), () => (function* () {})(), () => Object(Symbol()), () => new WeakRef({}), () => ` +
+    `Promise.resolve(), () => new Map([[1, () => 1]]), () => new Set([Symbol()]), () => new Map().entries()].map(` +
+    `(make) => { try { structuredClone({ in: [make()] }); return 'cloned' } catch (error) { return [error.name, error ` +
+    `instanceof DOMException] } })`,
+  'structuredClone moves buffers':
+    `const bytes = new Uint8Array([1, 2]); const [one, two] = structuredClone([bytes, bytes.buffer], { transfer: ` +
+    `[bytes.buffer] }); const fail = (...transfer) => { try { structuredClone(1, { transfer }); return 'cloned' } ` +
+    `catch (error) { return error.name } }; const buffer = new ArrayBuffer(1); return [bytes.length, [...one], ` +
+    `one.buffer === two, fail(buffer, buffer), buffer.byteLength]`,
   'btoa and atob are each the other':
     `return [btoa('a\\xff'), atob('YWJj'), (() => { try { return btoa('ü語') } ` +
     `catch (error) { return error instanceof Error || typeof error } })()]`,

@@ -2,14 +2,31 @@
  * `structuredClone` for components whose code names it. It clones data with cycles. It cannot clone functions and
  * handles of the host.
  */
+import { CLONE, type Cloneable } from './clone.ts';
+
 declare const DOMException: new (message: string, name: string) => Error;
 
 const BOXES = [Boolean, Number, String, BigInt];
+/** What the standard refuses, by the names of classes. */
+const REFUSED = new RegExp(
+  '^(?:WeakMap|WeakSet|WeakRef|Promise|Symbol|Generator|AsyncGenerator|.*Iterator|FinalizationRegistry|' +
+    'Headers|Request|Response|FormData|URL|URLSearchParams|Abort(?:Controller|Signal)|' +
+    '(?:Readable|Writable|Transform)Stream)$',
+);
 const ERRORS = { Error, EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError };
 
-export function structuredClone<T>(value: T): T {
-  return cloneOf(value, new Map()) as T;
+/** Clones a value. What is in `transfer` moves to the clone. */
+export function structuredClone<T>(value: T, options?: { readonly transfer?: Iterable<unknown> }): T {
+  const transferred = [...(options?.transfer ?? [])];
+  if (transferred.some((one, at) => !(one instanceof ArrayBuffer) || transferred.indexOf(one) !== at))
+    throw new DOMException('only an ArrayBuffer can be transferred, and once', 'DataCloneError');
+  const copy = cloneOf(value, new Map()) as T;
+  for (const buffer of transferred as Movable[]) buffer.transfer();
+  return copy;
 }
+
+/** The interpreter has this method, which Node 20 lacks. */
+type Movable = ArrayBuffer & { transfer(): ArrayBuffer };
 
 function cloneOf(value: unknown, seen: Map<object, unknown>): unknown {
   if (typeof value === 'symbol' || typeof value === 'function') throw refused(value);
@@ -36,8 +53,8 @@ function cloneOf(value: unknown, seen: Map<object, unknown>): unknown {
     return copy;
   }
   if (value instanceof Error) return errorOf(value, keep, seen);
-  if (value instanceof WeakMap || value instanceof WeakSet || value instanceof WeakRef || value instanceof Promise)
-    throw refused(value);
+  if (CLONE in value) return keep((value as Cloneable)[CLONE]());
+  if (REFUSED.test(Object.prototype.toString.call(value).slice(8, -1))) throw refused(value);
   return withProperties(value, keep({}), seen);
 }
 
@@ -67,8 +84,9 @@ function viewOf(view: ArrayBufferView, seen: Map<object, unknown>): ArrayBufferV
 }
 
 function errorOf(error: Error, keep: <C>(copy: C) => C, seen: Map<object, unknown>): Error {
-  const Kind = Object.hasOwn(ERRORS, error.name) ? ERRORS[error.name as keyof typeof ERRORS] : Error;
-  const copy = keep(new Kind(error.message));
+  const { name, message } = error;
+  const Kind = Object.hasOwn(ERRORS, name) ? ERRORS[name as keyof typeof ERRORS] : Error;
+  const copy = keep(error instanceof DOMException ? new DOMException(message, name) : new Kind(message));
   Object.defineProperty(copy, 'stack', { value: error.stack, writable: true, configurable: true });
   if (Object.hasOwn(error, 'cause'))
     Object.defineProperty(copy, 'cause', { value: cloneOf(error.cause, seen), writable: true, configurable: true });

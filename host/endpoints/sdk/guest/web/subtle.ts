@@ -7,6 +7,7 @@ import { fromBase64, toBase64 } from '../base64.ts';
 import { preparedPromise } from '../event-loop.ts';
 import { errorRecordIn } from '../../host-error.ts';
 import { mustRun } from '../running.ts';
+import { CLONE, type Cloneable } from './clone.ts';
 
 declare const DOMException: new (message: string, name: string) => Error;
 
@@ -25,7 +26,7 @@ type Arguments = Record<string, unknown>;
 /** Only this module makes keys. */
 const MADE = Symbol('made');
 
-export class CryptoKey {
+export class CryptoKey implements Cloneable {
   readonly #record: KeyRecord;
   readonly #algorithm: object;
 
@@ -54,6 +55,10 @@ export class CryptoKey {
 
   get [Symbol.toStringTag](): string {
     return 'CryptoKey';
+  }
+
+  [CLONE](): CryptoKey {
+    return keyOf(this.#record);
   }
 
   /** @internal Throws a `TypeError` for what is no key. */

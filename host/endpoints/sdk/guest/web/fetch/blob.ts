@@ -1,6 +1,7 @@
 /** `Blob` and `File` (File API), in components whose code names them or `fetch`. */
 import { joinedBytes } from '../../bytes.ts';
 import { decodeUtf8, encodeUtf8 } from '../../utf8.ts';
+import { CLONE, type Cloneable } from '../clone.ts';
 import { ReadableStream } from './streams.ts';
 
 export type BlobPart = string | ArrayBuffer | ArrayBufferView | Blob;
@@ -9,7 +10,7 @@ export interface BlobOptions {
   readonly type?: string;
 }
 
-export class Blob {
+export class Blob implements Cloneable {
   readonly #bytes: Uint8Array;
   readonly type: string;
 
@@ -25,6 +26,10 @@ export class Blob {
 
   get [Symbol.toStringTag](): string {
     return 'Blob';
+  }
+
+  [CLONE](): Blob {
+    return new Blob([this], this);
   }
 
   /** Bytes. */
@@ -71,6 +76,10 @@ export class File extends Blob {
 
   override get [Symbol.toStringTag](): string {
     return 'File';
+  }
+
+  override [CLONE](): File {
+    return new File([this], this.name, this);
   }
 }
 
