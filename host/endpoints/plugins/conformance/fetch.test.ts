@@ -133,6 +133,12 @@ Fetch('answers that are kept have a limit, which names them', async () => {
   assert.equal([error.name, /requests/.test(error.message)], ['TooManyHandles', true]);
 });
 
+for (const kind of ['aborted', 'late', 'unread', 'cancelled', 'left'])
+  Fetch(`the losers of 100 races hold nothing: ${kind}`, async () => {
+    assert.equal(await runPlugin(plugin, 'races', { server: url, kind, count: 100 }), ['Tëxt 😀!']);
+    await until(async () => endless.size === 0);
+  });
+
 Fetch('an answer that is too large fails with the limit, also without a length', async () => {
   const [name, kind, message] = (await runPlugin(plugin, 'cause', { url: `${url}/too-much` })) as string[];
   assert.equal([name, kind], ['ResponseTooLarge', 'too-large']);
