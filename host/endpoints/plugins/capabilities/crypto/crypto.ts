@@ -51,8 +51,9 @@ async function inTurn<T>({ plugin, signal }: CapabilityScope, work: () => Promis
 
 /** Returns an error of the standard for what Node has thrown. */
 function standardError(error: unknown): unknown {
-  if (error instanceof AanaError || !(error instanceof Error)) return error;
+  if (!(error instanceof Error)) return error;
   const { name, message } = error;
+  if (error instanceof AanaError) return name === 'InvalidArguments' ? refuse('TypeError', message) : error;
   if (error instanceof DOMException || name === 'TypeError') return refuse(name, message);
   return refuse(error instanceof SyntaxError ? 'TypeError' : 'OperationError', message);
 }

@@ -54,7 +54,7 @@ function send(request: Request, body: RequestBody | undefined): Promise<Response
   const { url, method, redirect, signal } = request;
   const headers = [...request.headers].filter(([name]) => !OF_CONNECTION.test(name));
   const head = { method, url, headers, followRedirects: redirect === 'follow' };
-  closeUnread();
+  releaseForgotten();
   const promise: Promise<Response> = hostPromise(
     () => Exchange.send(head, body) as unknown as HostExchange,
     (exchange) => {
@@ -81,21 +81,22 @@ function send(request: Request, body: RequestBody | undefined): Promise<Response
   return promise;
 }
 
-/** Bodies that may not have been read to their end. The host closes the connection of one that nobody has any more. */
-let unread: { readonly body: WeakRef<ExchangeBody>; readonly exchange: HostExchange }[] = [];
+/** Answers that the host holds, with their bodies. */
+const held = new Map<HostExchange, WeakRef<ExchangeBody>>();
 
-function closeUnread(): void {
-  unread = unread.filter(({ body, exchange }) => {
-    const kept = body.deref();
-    if (!kept) exchange[Symbol.dispose]();
-    return kept?.isOpen;
-  });
+/** Gives back the answers whose bodies nobody has any more. */
+function releaseForgotten(): void {
+  for (const [exchange, body] of held) if (!body.deref()) release(exchange);
+}
+
+/** Gives an answer back to the host, which closes its connection. */
+function release(exchange: HostExchange): void {
+  if (held.delete(exchange)) exchange[Symbol.dispose]();
 }
 
 /** The body of an answer, which the host holds. */
 class ExchangeBody implements RemoteBody {
   readonly #exchange: HostExchange;
-  #isOpen = true;
   /** Takes its listener from the signal, which may live longer. */
   readonly #forget: () => void;
   #reason: { readonly reason: unknown } | undefined;
@@ -104,16 +105,12 @@ class ExchangeBody implements RemoteBody {
 
   constructor(exchange: HostExchange, signal: AbortSignal) {
     this.#exchange = exchange;
-    unread.push({ body: new WeakRef(this), exchange });
     const self = new WeakRef(this); // a signal that lives longer does not keep the body
+    held.set(exchange, self);
     this.#forget = onAbort(signal, () => {
       const kept = self.deref();
       if (kept) kept.#abort(signal.reason);
     });
-  }
-
-  get isOpen(): boolean {
-    return this.#isOpen;
   }
 
   text<T>(then: (text: string) => T): Promise<T> {
@@ -158,10 +155,8 @@ class ExchangeBody implements RemoteBody {
   }
 
   close(): void {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
     this.#forget();
-    this.#exchange[Symbol.dispose]();
+    release(this.#exchange);
   }
 
   /** Reads all, with one call if the body is not larger than what the host returns at once. */
@@ -187,7 +182,7 @@ class ExchangeBody implements RemoteBody {
   }
 
   #abort(reason: unknown): void {
-    if (!this.#isOpen) return;
+    if (!held.has(this.#exchange)) return;
     this.#reason = { reason };
     if (this.#reading) giveUp(this.#reading, reason);
     this.#controller?.error(reason);
