@@ -22,6 +22,7 @@ const ENTRIES = [
   'host/setup/models/convert/requantize-child',
   'host/base/modules/typescript-hooks',
   'host/endpoints/plugins/build/main',
+  'host/endpoints/plugins/capabilities/crypto/key-thread-main',
   'host/endpoints/plugins/extism/process/main',
   'host/endpoints/plugins/extism/process/thread',
   'host/inference/replicas/child/main',

@@ -117,7 +117,12 @@ Fetch('structuredClone copies files, blobs, keys and errors of the web, and refu
   // Node 20 makes a Blob of a File, and an empty object of the others.
   assert.equal(await runPlugin(plugin, 'clones', {}), [
     [true, 'AbortError', 'm'],
-    ...[['n', 'a/b', 5, 'ü'], [true, true, false], [false, 'ü'], [true, false, { name: 'HKDF' }, ['deriveBits']]],
+    ...[
+      ['n', 'a/b', 5, 'ü'],
+      [true, true, false],
+      [false, 'ü'],
+      [true, false, { name: 'HKDF' }, ['deriveBits']],
+    ],
     Array.from({ length: 8 }, () => 'DataCloneError'),
   ]);
 });

@@ -1,7 +1,8 @@
 // What a hostile guest passes to `crypto.perform`.
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, webcrypto } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setImmediate } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AanaError } from '../../../../base/core/errors.ts';
@@ -64,6 +65,9 @@ async function errorOf(method: string, args: string, data = '', charged: number[
     return name === 'CryptoFailed' ? (facts as { name: string }).name : error;
   }
 }
+
+const threads: Worker[] = [];
+process.on('worker', (worker) => void threads.push(worker));
 
 const isNode20 = process.versions.node.startsWith('20.');
 
@@ -153,6 +157,51 @@ Crypto('the host reads files while several plugins compute', async () => {
   assert.equal(ended, []);
   await Promise.all(slow);
   assert.equal(ended.toSorted(), ['a', 'a', 'b', 'b']);
+});
+
+const ecdsa = (): string => {
+  const { privateKey: key } = generateKeyPairSync('ec', { namedCurve: 'P-521' });
+  const data = key.export({ format: 'der', type: 'pkcs8' }).toString('base64');
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-521' };
+  const record = { type: 'private', extractable: false, algorithm, usages: ['sign'], data };
+  return JSON.stringify({ algorithm: { name: 'ECDSA', hash: 'SHA-512' }, key: record });
+};
+
+Crypto('the thread that serves requests reads no key but the bytes of secrets', async () => {
+  const { subtle } = webcrypto;
+  const formats: unknown[] = [];
+  const { importKey } = subtle;
+  Object.defineProperty(subtle, 'importKey', {
+    configurable: true,
+    value: (format: unknown, ...args: never[]) => {
+      formats.push(format);
+      return (importKey as (...all: unknown[]) => unknown).call(subtle, format, ...args);
+    },
+  });
+  try {
+    const charged: number[] = [];
+    assert.is((await perform(scopeOf(charged), 'sign', ecdsa(), 'AAAA')).length, 176);
+    assert.ok(charged.some((ms) => ms > 0));
+    await perform(scopeOf(), 'importKey', importOf(rsaJwk), '');
+    await perform(scopeOf(), 'sign', JSON.stringify({ algorithm: 'HMAC', key: hmac }), 'AAAA');
+  } finally {
+    Reflect.deleteProperty(subtle, 'importKey');
+  }
+  assert.equal(formats, ['raw']);
+});
+
+Crypto('when the thread that reads keys ends, its call fails, and the next one has another thread', async () => {
+  const sign = ecdsa();
+  assert.is(await errorOf('sign', sign, 'AAAA'), 'none');
+  const [thread] = threads.slice(-1);
+  const { postMessage } = thread!;
+  thread!.postMessage = (...args) => {
+    void thread!.terminate();
+    postMessage.apply(thread, args as [unknown]);
+  };
+  assert.is(await errorOf('sign', sign, 'AAAA'), 'OperationError');
+  assert.is(await errorOf('sign', sign, 'AAAA'), 'none');
+  assert.ok(threads.at(-1) !== thread);
 });
 
 Crypto.run();

@@ -1,11 +1,11 @@
 import { Limiter } from '../../../../base/core/async/limiter.ts';
-import { AanaError } from '../../../../base/core/errors.ts';
 import type { CryptoCalls } from '../../../../../wit/generated/world/crypto.ts';
 import type { CallsOf, CapabilityScope } from '../scope/scope.ts';
 import { fromBase64 } from './bytes.ts';
 import { Keys } from './keys.ts';
 import { cryptoLimits, refuse } from './limits.ts';
 import { type Arguments, methods } from './methods.ts';
+import { standardError } from './standard-error.ts';
 
 const all = new Limiter(cryptoLimits.atWorkInAll);
 /** Plugins whose calls are at work, with the number of these calls. */
@@ -47,13 +47,4 @@ async function inTurn<T>({ plugin, signal }: CapabilityScope, work: () => Promis
   } finally {
     if (--mine.calls === 0) atWork.delete(plugin);
   }
-}
-
-/** Returns an error of the standard for what Node has thrown. */
-function standardError(error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
-  const { name, message } = error;
-  if (error instanceof AanaError) return name === 'InvalidArguments' ? refuse('TypeError', message) : error;
-  if (error instanceof DOMException || name === 'TypeError') return refuse(name, message);
-  return refuse(error instanceof SyntaxError ? 'TypeError' : 'OperationError', message);
 }

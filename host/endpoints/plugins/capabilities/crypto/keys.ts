@@ -1,8 +1,10 @@
-import { KeyObject, type webcrypto } from 'node:crypto';
+import type { webcrypto } from 'node:crypto';
 import { type Algorithm, importAlgorithm, isDerivation } from './algorithms.ts';
 import { fromBase64 } from './bytes.ts';
-import { cryptoLimits, refuse } from './limits.ts';
+import { readKeyInThread } from './key-thread.ts';
+import { cryptoLimits } from './limits.ts';
 import { subtle } from './node-subtle.ts';
+import { type ImportArguments, readKey } from './read-key.ts';
 
 /** A key as a guest has it. */
 interface KeyRecord {
@@ -64,37 +66,14 @@ export class Keys {
     return recordOf(key, extractable, new Uint8Array(bytes));
   }
 
-  /** Node reads a key on the thread that serves all requests: some milliseconds for a private key on P-521. */
-  async #import(...args: readonly unknown[]): Promise<webcrypto.CryptoKey> {
-    const startedAt = performance.now();
-    const reading = subtle.importKey(...args);
-    this.#charge(performance.now() - startedAt);
-    const key = await reading;
-    const { modulusLength = 0, publicExponent } = key.algorithm as Partial<webcrypto.RsaKeyAlgorithm>;
-    if (publicExponent) requireShortParts(key, modulusLength, publicExponent);
+  async #import(...args: ImportArguments): Promise<webcrypto.CryptoKey> {
+    // The bytes of a secret need no reading.
+    const { key, ms } = await (args[0] === 'raw' ? readKey(args) : readKeyInThread(args));
+    this.#charge(ms);
+    const { modulusLength = 0 } = key.algorithm as Partial<webcrypto.RsaKeyAlgorithm>;
     if (key.type === 'private') this.#charge(Math.max(0.5, (modulusLength / 2048) ** 3 / 2)); // its use, in a thread
     return key;
   }
-}
-
-/**
- * Throws `DataError` for an RSA key with long parts. OpenSSL computes with what a key names, in a thread and without a
- * check, and a signature with primes of 16,000 bits takes 20 s.
- */
-function requireShortParts(key: webcrypto.CryptoKey, modulusLength: number, publicExponent: Uint8Array): void {
-  if (modulusLength > cryptoLimits.modulusBits)
-    throw refuse('DataError', `the modulus of an RSA key has at most ${cryptoLimits.modulusBits} bits`);
-  if (8 * publicExponent.length > cryptoLimits.exponentBits)
-    throw refuse('DataError', `the public exponent of an RSA key has at most ${cryptoLimits.exponentBits} bits`);
-  if (key.type !== 'private') return;
-  const whole = KeyObject.from(key);
-  const { p = '', q = '', n = '', ...parts } = whole.export({ format: 'jwk' });
-  const isLong = [p + q, ...Object.values(parts)].some((part) => String(part).length > n.length + 8);
-  // The parts of further primes are only here.
-  const bytes = whole.export({ format: 'der', type: 'pkcs8' }).length;
-  const shown = Buffer.from([p, q, n, ...Object.values(parts)].join(''), 'base64url').length;
-  if (isLong || bytes > shown + 128)
-    throw refuse('DataError', 'an RSA key has two primes, which together are as long as the modulus');
 }
 
 /** Whether a guest's key can be used for this. */
