@@ -1,6 +1,7 @@
 import { multipart, type PluginFunction } from 'formidable';
 import { fail } from '../../../../base/core/errors.ts';
 import { tooLarge } from '../too-large.ts';
+import { countArrived } from './disk-room.ts';
 import { extendedName, unescaped } from './file-names.ts';
 
 /** Limit of the headers of a part. No client needs more for the name and the type of a part. */
@@ -23,8 +24,10 @@ interface Form {
  * formidable's reader of forms, with limits on the headers of a part and on the number of parts. formidable has no
  * limit on headers. It keeps them in memory and searches them in time that grows with the square of their length, so a
  * header of a megabyte would block the whole host for minutes. It counts files only after all of them are on the disk.
+ *
+ * @param folder where the files are written. The form ends when its disk has no room.
  */
-export function multipartWithLimits(maxParts: number): PluginFunction {
+export function multipartWithLimits(maxParts: number, folder: string): PluginFunction {
   return function (this: unknown, formidable, options) {
     multipart.call(this, formidable, options);
     const form = formidable as unknown as Form;
@@ -42,6 +45,7 @@ export function multipartWithLimits(maxParts: number): PluginFunction {
       }
       if (event.name === 'headerField' || event.name === 'headerValue')
         headBytes += (event.end ?? 0) - (event.start ?? 0);
+      if (event.name === 'partData') countArrived(folder, (event.end ?? 0) - (event.start ?? 0), end);
       if (!isOver && headBytes > HEAD_BYTES) end(tooLarge('the headers of a part are too large', HEAD_BYTES));
       if (!isOver && parts > maxParts)
         end(

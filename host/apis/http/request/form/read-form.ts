@@ -6,6 +6,7 @@ import { type UploadedFile, validationError } from '../../../../endpoints/regist
 import { letBodyCome } from '../../server/continue.ts';
 import { tooLarge } from '../too-large.ts';
 import { goneError } from '../request-context.ts';
+import { requireRoom } from './disk-room.ts';
 import { fromFormidable } from './form-failures.ts';
 import { limitFraming } from './framing.ts';
 import { classify, multipartWithLimits, type PartHead } from './part-heads.ts';
@@ -69,6 +70,7 @@ export async function readForm(
   using framing = limitFraming(ctx.request.req, limits.max_json_bytes);
   const dispose = (): Promise<void> => rm(uploadDir, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 });
   try {
+    await requireRoom(uploadDir, Number(ctx.get('content-length')) || 0);
     const parts: { readonly name: string; readonly isFile: boolean; readonly chunks: Buffer[] }[] = [];
     const parse = koaBody({
       multipart: true,
@@ -83,7 +85,7 @@ export async function readForm(
         maxFields: maxParts,
         maxFieldsSize: limits.max_json_bytes,
         allowEmptyFiles: true,
-        enabledPlugins: [multipartWithLimits(maxParts)],
+        enabledPlugins: [multipartWithLimits(maxParts, uploadDir)],
         minFileSize: 0,
         hashAlgorithm: 'sha256', // computed while the file streams to the disk, so that it is not read again
         onPart: (part, handle) => {
