@@ -3,10 +3,11 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
+import * as z from 'zod';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../../../base/core/errors.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
-import { invoke, pluginEndpoints, type ServedEndpoint } from '../../registry/index.ts';
+import { hostEndpoint, invoke, pluginEndpoints, type ServedEndpoint } from '../../registry/index.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
 import { PluginHost } from '../set/plugin-host.ts';
@@ -81,6 +82,13 @@ const Input = z.object({ json: z.string() });
 const run = ({ json }: { json: string }) => Output.parse(JSON.parse(json));
 export const endpoint = definePlugin([
   defineEndpoint({ name: 'parse', path: '/parse', summary: '', input: Input, output: Output, run }),
+]);`;
+
+const numbers = `
+import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
+const Input = z.object({ any: z.any(), int: z.optional(z.int()) });
+export const endpoint = definePlugin([
+  defineEndpoint({ name: 'numbers', path: '/numbers', summary: '', input: Input, output: z.any(), run: (all) => all }),
 ]);`;
 
 /** Builds and loads a plugin, and gives its endpoints and component to `use`. */
@@ -169,6 +177,28 @@ Data('stay where a JSON Schema has checks beside a reference, which only zod rea
     assert.equal(await outcome(endpoint!, { a: 'x', b: 'abcde' }), { answer: '{}', written: [] });
     const { error } = (await outcome(endpoint!, { a: 'x', b: 'abc' })) as { error: AanaError };
     assert.is(error.name, 'ValidationError');
+  });
+});
+
+Data('take the numbers that endpoints of the host take, which are those of JavaScript', async () => {
+  const own = hostEndpoint({
+    ...{ name: 'numbers', path: '/numbers', summary: '', output: z.unknown() },
+    input: z.object({ any: z.any(), int: z.optional(z.int()) }),
+    run: async (all) => all,
+  });
+  const texts = ['9007199254740991', '9007199254740993', '-9007199254740993', '123456789012345678901234567890'];
+  texts.push('1e21', '5e-324', '1.7976931348623157e308', '0.1234567890123456789', '-0', '0.1', '123456789.123456789');
+  await withPlugin(numbers, async ({ numbers: endpoint }) => {
+    for (const text of texts) {
+      const input = (): unknown => JSON.parse(`{"any":[${text}]}`);
+      const { answer } = (await outcome(endpoint!, input())) as { answer: string };
+      assert.is(answer, `{"any":[${JSON.stringify(JSON.parse(text))}]}`);
+      assert.equal((await outcome(own, input())) as { answer: string }, { answer, written: [] });
+    }
+    for (const one of [endpoint!, own]) {
+      const { error } = (await outcome(one, { any: 1, int: JSON.parse('9007199254740993') })) as { error: AanaError };
+      assert.is(error.name, 'ValidationError');
+    }
   });
 });
 
