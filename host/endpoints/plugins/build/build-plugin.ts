@@ -45,7 +45,7 @@ interface Stamp {
 }
 
 /** The version of the build. It changes when the same sources give a different component. */
-const BUILDER = 'asynchronous functions run by the guest, bytes in base64, an AbortSignal in ctx';
+const BUILDER = 'asynchronous functions run by the guest, bytes in base64, an AbortSignal in ctx, forms and URLs';
 
 const defaultCacheDir = join(packageRoot, 'build');
 
