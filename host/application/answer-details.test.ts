@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { EchoTextGeneration } from '../inference/deployments/fixtures/echo-text-generation.ts';
-import { makeApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
+import { keepingPlugins, makeApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
 import { buildTestPlugin } from '../endpoints/plugins/fixtures/build-test-plugin.ts';
 
 const Details = suite('the details of a language model’s answer');
@@ -45,7 +45,7 @@ Details('reach a plugin with a whole answer and at the end of a stream', async (
   await writeFile(join(plugin, 'plugin.json'), JSON.stringify(manifest));
   await writeFile(join(plugin, 'src/index.ts'), SOURCE);
   await buildTestPlugin(plugin);
-  await using app = makeApp(folder);
+  await using app = makeApp(folder, {}, keepingPlugins(folder));
   app.registerDeployment('llm', EchoTextGeneration.options());
   await started(app.registerPlugins(plugin));
 

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../base/core/abort.ts';
 import { type AanaApp, type AanaAppOptions, type AanaError, silentLogger } from 'aana-host';
-import { makeApp as makePlainApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
+import { keepingPlugins, makeApp as makePlainApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
 import { buildTestPlugin } from '../endpoints/plugins/fixtures/build-test-plugin.ts';
 
 const SOURCE = `
@@ -33,6 +33,7 @@ Components.after(() => rmSync(folder, { recursive: true, force: true }));
 
 const makeApp = (options: AanaAppOptions = {}, more: object = {}): AanaApp =>
   makePlainApp(folder, options, {
+    ...keepingPlugins(folder),
     ...more,
     plugin_limits: { threads: 1 },
     media: { ffmpeg_path: join(folder, 'ffmpeg') },

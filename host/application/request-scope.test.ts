@@ -13,7 +13,7 @@ import { type AanaApp, Endpoint, type HandleOf, type HostEndpointContext, z } fr
 import { until } from '../test/helpers/server.ts';
 import type { UsageRecord } from '../data/usage/index.ts';
 import { ReporterDeployment, type Told } from './fixtures/reporter-deployment.ts';
-import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
+import { keepingPlugins, makeApp, makeFolder, started } from './fixtures/test-app.ts';
 import { buildTestPlugin } from '../endpoints/plugins/fixtures/build-test-plugin.ts';
 
 const Scope = suite('the context of a request');
@@ -139,8 +139,8 @@ Scope.before(async () => {
     folder,
     {},
     {
+      ...keepingPlugins(folder),
       api_service: { enabled: true },
-      runtime_dir: join(folder, 'run'),
       limits: { invocation_timeout_s: TIMEOUT_S },
       task_queue: { execution_timeout: TASK_TIMEOUT_S },
       plugin_limits: { threads: 1 },

@@ -15,7 +15,7 @@ import { until } from '../test/helpers/server.ts';
 import { skip } from '../test/skip.ts';
 import { Receiver } from '../data/webhooks/fixtures/receiver.ts';
 import { type RecordedSpan, Recorder, type Tree } from './fixtures/recorder.ts';
-import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
+import { keepingPlugins, makeApp, makeFolder, started } from './fixtures/test-app.ts';
 import { buildTestPlugin } from '../endpoints/plugins/fixtures/build-test-plugin.ts';
 
 const Reported = suite('the telemetry of an application');
@@ -159,7 +159,11 @@ else {
       await using app = makeApp(
         folder,
         { telemetry },
-        { media: { allow_private_urls: true, ffmpeg_path: ffmpeg }, webhook: { allow_private_urls: true } },
+        {
+          ...keepingPlugins(folder),
+          media: { allow_private_urls: true, ffmpeg_path: ffmpeg },
+          webhook: { allow_private_urls: true },
+        },
       );
       app.registerDeployment('sentiment', SentimentDeployment.options({}));
       await started(app.registerPlugins(plugin));

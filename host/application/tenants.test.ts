@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { AanaApp } from 'aana-host';
-import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
+import { keepingPlugins, makeApp, makeFolder, started } from './fixtures/test-app.ts';
 import { buildTestPlugin } from '../endpoints/plugins/fixtures/build-test-plugin.ts';
 
 const SOURCE = `
@@ -69,6 +69,7 @@ async function asking(apiService: object, dataDir = `data-${++made}`): Promise<A
       folder,
       {},
       {
+        ...keepingPlugins(folder),
         api_service: apiService,
         data_dir: join(folder, dataDir),
         plugin_limits: { threads: 1 },

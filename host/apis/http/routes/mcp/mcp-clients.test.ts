@@ -9,7 +9,7 @@ import { ProtocolError } from '@modelcontextprotocol/client';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
-import { makeApp, makeFolder, started } from '../../../../application/fixtures/test-app.ts';
+import { keepingPlugins, makeApp, makeFolder, started } from '../../../../application/fixtures/test-app.ts';
 import { packageRoot } from '../../../../base/core/package-root.ts';
 import { SentimentDeployment } from '../../../../inference/deployments/fixtures/sentiment-deployment.ts';
 import type { AanaApp } from 'aana-host';
@@ -71,7 +71,15 @@ Mcp.before(async () => {
   linkDependencies(folder);
   writeFileSync(join(folder, 'counter/plugin.json'), '{"name":"counter","version":"1.0.0"}');
   writeFileSync(source, PLUGIN);
-  app = makeApp(folder, {}, { mcp: { enabled: true, max_result_bytes: 50_000 }, plugin_limits: { threads: 1 } });
+  app = makeApp(
+    folder,
+    {},
+    {
+      ...keepingPlugins(folder),
+      mcp: { enabled: true, max_result_bytes: 50_000 },
+      plugin_limits: { threads: 1 },
+    },
+  );
   app.registerPlugins(join(folder, 'counter'));
   app.registerEndpoint({
     name: 'numbers',
@@ -300,7 +308,14 @@ Mcp('an endpoint is a tool while the deployments that it calls exist', async () 
     export const endpoint = definePlugin([label]);
     `,
   );
-  await using labelling = makeApp(join(folder, 'labelling'), {}, { mcp: { enabled: true } });
+  await using labelling = makeApp(
+    join(folder, 'labelling'),
+    {},
+    {
+      ...keepingPlugins(join(folder, 'labelling')),
+      mcp: { enabled: true },
+    },
+  );
   labelling.registerPlugins(own).registerEndpoint({
     name: 'always',
     path: '/always',
