@@ -424,6 +424,7 @@ export class Services {
     const until = performance.now() + graceMs;
     await this.tasks?.stop(graceMs);
     await this.webhooks?.stop(Math.max(0, until - performance.now()));
+    await this.pluginSet.close();
     await this.#plugins.close();
     await this.#expiredValues.stop();
     await this.deployments.shutdown({ graceMs: Math.max(0, until - performance.now()) });

@@ -16,6 +16,8 @@ export interface RunContainedOptions extends Omit<SpawnContainedOptions, 'stdio'
   readonly stderrTailBytes?: number | undefined;
   /** A descriptor of this process that is the child's stdin. Default: an empty stdin. */
   readonly stdin?: number | undefined;
+  /** What the child reads from its stdin, as soon as it is known. */
+  readonly input?: Promise<string> | undefined;
   /** Descriptors of this process that the child has from descriptor 3 on. */
   readonly descriptors?: readonly number[] | undefined;
 }
@@ -42,7 +44,7 @@ export async function runContained(
   args: readonly string[],
   options: RunContainedOptions = {},
 ): Promise<RunContainedResult> {
-  const { stdin = 'ignore', descriptors = [] } = options;
+  const { input, stdin = input ? 'pipe' : 'ignore', descriptors = [] } = options;
   const child = spawnContained(command, args, { ...options, stdio: [stdin, 'pipe', 'pipe', ...descriptors] });
   const maxStdoutBytes = options.maxStdoutBytes ?? 2 ** 20;
   const stderr = new Tail(options.stderrTailBytes ?? 2 ** 16);
@@ -64,6 +66,9 @@ export async function runContained(
     }
   });
   child.stderr?.on('data', (data: Buffer) => stderr.push(data));
+
+  child.stdin?.on('error', () => {}); // a child may end before it has read everything
+  void input?.then((text) => child.stdin?.end(text));
 
   const { timeoutMs, residentBytes } = options;
   if (residentBytes !== undefined) {

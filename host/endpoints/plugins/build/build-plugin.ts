@@ -8,8 +8,9 @@ import { withFileLock } from '../../../setup/packages/file-lock.js';
 import { isComponentFile, type PluginManifest, pluginLoadError, readManifest } from '../set/manifest.ts';
 import { positionsPath, SourcePositions } from './source-positions.ts';
 import { findBuildTools, toolVersions } from './build-tools.ts';
-import { type BuildLimits, containedBuild, defaultBuildLimits } from './contained-build.ts';
+import { type BuildLimits, ContainedBuild, defaultBuildLimits } from './contained-build.ts';
 import { guestWorld } from './guest-world.ts';
+import type { BuildPlan, NextBuild } from './next-build.ts';
 import { PluginFiles } from './plugin-files.ts';
 import { prepareFolder } from '../sandbox/code-folder.ts';
 
@@ -27,6 +28,8 @@ export interface BuildOptions {
   /** Limits of the build's process. */
   readonly limits?: BuildLimits | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** A build that may have been begun for this one. */
+  readonly next?: NextBuild | undefined;
 }
 
 export interface BuildResult {
@@ -44,8 +47,14 @@ interface Stamp {
   readonly inputs: Readonly<Record<string, string>>;
 }
 
+/** The world of a component, and the hash of it and of the versions of the tools. */
+interface BuildWorld {
+  readonly text: string;
+  readonly toolchain: string;
+}
+
 /** The version of the build. It changes when the same sources give a different component. */
-const BUILDER = 'asynchronous functions run by the guest, bytes in base64, an AbortSignal in ctx, forms and URLs';
+const BUILDER = 'the entry of a component imports the bundle, an AbortSignal in ctx, forms and URLs';
 
 const defaultCacheDir = join(packageRoot, 'build');
 
@@ -76,9 +85,9 @@ export async function buildPlugin(dir: string, options: BuildOptions): Promise<B
       `has neither a component (${component}) nor a source to build it from (${manifest.entry})`,
     );
   }
-  const world = guestWorld(await readFile(worldFile, 'utf8'), manifest.capabilities);
-  const toolchain = toolchainHash(world);
-  const isCurrent = async (): Promise<boolean> => options.force !== true && (await isUpToDate(component, toolchain));
+  const world = await worldOf(manifest);
+  const isCurrent = async (): Promise<boolean> =>
+    options.force !== true && (await isUpToDate(component, world.toolchain));
   if (await isCurrent()) return { component, rebuilt: false };
   await mkdir(dirname(component), { recursive: true });
   if (options.outDir === undefined && !(await new PluginFiles(dir).isOwn(dirname(component)))) {
@@ -91,7 +100,7 @@ export async function buildPlugin(dir: string, options: BuildOptions): Promise<B
     `${component}.lock`,
     async () => {
       if (await isCurrent()) return { component, rebuilt: false }; // another process has built it meanwhile
-      await build(manifest, component, { text: world, toolchain }, options);
+      await build(manifest, component, world, options);
       return { component, rebuilt: true };
     },
     {
@@ -104,17 +113,16 @@ export async function buildPlugin(dir: string, options: BuildOptions): Promise<B
 async function build(
   manifest: PluginManifest,
   component: string,
-  world: { readonly text: string; readonly toolchain: string },
+  world: BuildWorld,
   options: BuildOptions,
 ): Promise<void> {
   const startedAt = performance.now();
-  const { log, cacheDir = defaultCacheDir, limits = defaultBuildLimits, signal } = options;
-  const tools = await findBuildTools({ cacheDir, log, signal }).catch((cause: unknown) => {
-    signal?.throwIfAborted();
-    throw pluginLoadError(manifest.name, `cannot be built: its tools are missing: ${messageOf(cause)}`, cause);
-  });
-  const workshop = { world: world.text, toolchain: world.toolchain, tools, kept: await keptFolder(manifest, options) };
-  const made = await containedBuild({ manifest, workshop }, `${component}.build`, limits, signal);
+  const { log, signal } = options;
+  const plan = await planOf(manifest, world, options);
+  const begun =
+    (await options.next?.take(plan)) ??
+    (await ContainedBuild.begin({ ...plan, dir: manifest.dir, folder: `${component}.build` }));
+  const made = await begun.finish(manifest, signal);
   signal?.throwIfAborted();
   const inputs = Object.fromEntries(
     await Promise.all(made.files.map(async (file) => [file, sha256(await readFile(file))] as const)),
@@ -129,6 +137,29 @@ async function build(
     bytes: made.component.length,
     ms: Math.round(performance.now() - startedAt),
   });
+}
+
+/** Begins the next build of a plugin, if this package builds it. Throws `PluginLoadError`. */
+export async function prepareBuild(dir: string, next: NextBuild, options: BuildOptions): Promise<void> {
+  if (isComponentFile(dir)) return;
+  const manifest = await readManifest(dir);
+  if (manifest.runtime !== 'component' || !(await exists(manifest.entry))) return;
+  await next.prepare(await planOf(manifest, await worldOf(manifest), options));
+}
+
+async function planOf(manifest: PluginManifest, world: BuildWorld, options: BuildOptions): Promise<BuildPlan> {
+  const { log, cacheDir = defaultCacheDir, limits = defaultBuildLimits, signal } = options;
+  const tools = await findBuildTools({ cacheDir, log, signal }).catch((cause: unknown) => {
+    signal?.throwIfAborted();
+    throw pluginLoadError(manifest.name, `cannot be built: its tools are missing: ${messageOf(cause)}`, cause);
+  });
+  const workshop = { world: world.text, toolchain: world.toolchain, tools, kept: await keptFolder(manifest, options) };
+  return { manifest, workshop, limits };
+}
+
+async function worldOf({ capabilities }: PluginManifest): Promise<BuildWorld> {
+  const text = guestWorld(await readFile(worldFile, 'utf8'), capabilities);
+  return { text, toolchain: toolchainHash(text) };
 }
 
 /** Returns the folder of what earlier builds have made. Undefined when it cannot be used, or `force` is set. */

@@ -1,22 +1,32 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { deferred } from '../../../base/core/deferred.ts';
 import { AanaError, type ErrorRecord, fromErrorRecord } from '../../../base/core/errors.ts';
 import { runContained, type RunContainedResult } from '../../../base/processes/index.ts';
 import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
 import type { MadeComponent, Workshop } from './make-component.ts';
 
-/** The request that the process of a build finds in its folder. */
-export interface BuildRequest {
-  readonly manifest: PluginManifest;
+/** What the process of a build finds in its folder. */
+export interface BuildStart {
   readonly workshop: Workshop;
+  /** A plugin that is bundled once while the process waits, because the first bundle takes longer than later ones. */
+  readonly rehearse?: PluginManifest | undefined;
+}
+
+export interface BuildPlace {
+  /** The folder of the plugin. */
+  readonly dir: string;
+  /** A folder for the build. It is created, and removed by `finish` and `stop`. */
+  readonly folder: string;
+  readonly limits: BuildLimits;
 }
 
 /** The result that it leaves there. The component is a separate file. */
 export type BuildOutcome = { readonly made: Omit<MadeComponent, 'component'> } | { readonly error: ErrorRecord };
 
 export const buildFiles = (folder: string) => ({
-  request: join(folder, 'request.json'),
+  start: join(folder, 'start.json'),
   outcome: join(folder, 'outcome.json'),
   component: join(folder, 'component.wasm'),
 });
@@ -34,56 +44,90 @@ export const defaultBuildLimits: BuildLimits = { timeout_s: 120, memory_bytes: 2
 const PROGRAM = fileURLToPath(new URL('./main.js', import.meta.url));
 
 /**
- * Builds a plugin's component in a child process that ends with this process, because bundling reads code of the
- * plugin's author and compiling runs it. `folder` is created and removed. Throws `PluginLoadError` with the error of
- * the build or with the limit that it reached.
+ * The build of a plugin's component in a child process that ends with this process. It is a process, because bundling
+ * reads code of the plugin's author and compiling runs it. The process begins with what is the same for each bundle.
  */
-export async function containedBuild(
-  request: BuildRequest,
-  folder: string,
-  limits: BuildLimits,
-  signal: AbortSignal | undefined,
-): Promise<MadeComponent> {
-  const { name, dir } = request.manifest;
-  const files = buildFiles(folder);
-  await rm(folder, { recursive: true, force: true }); // left by a host that was killed
-  await mkdir(folder);
-  try {
-    await writeFile(files.request, JSON.stringify(request));
-    const result = await runContained(process.execPath, [PROGRAM, folder], {
+export class ContainedBuild {
+  readonly #folder: string;
+  readonly #limits: BuildLimits;
+  readonly #manifest = deferred<string>();
+  readonly #ending = new AbortController();
+  readonly #ended: Promise<RunContainedResult>;
+  #hasEnded = false;
+
+  private constructor(folder: string, dir: string, limits: BuildLimits) {
+    this.#folder = folder;
+    this.#limits = limits;
+    this.#ended = runContained(process.execPath, [PROGRAM, folder], {
       residentBytes: limits.memory_bytes,
-      timeoutMs: limits.timeout_s * 1000,
+      input: this.#manifest.promise,
       ownGroup: true,
       graceMs: 0,
       cwd: dir,
       env: {},
-      signal,
-    }).catch((cause: unknown) => {
-      if (!(cause instanceof AanaError)) throw cause;
-      if (cause.name === 'ProcessTimeout')
-        throw pluginLoadError(
-          name,
-          `cannot be built: it takes longer than plugin_builds.timeout_s (${limits.timeout_s} s)`,
-          cause,
-        );
-      if (cause.name === 'ProcessMemoryTooLarge')
-        throw pluginLoadError(
-          name,
-          `cannot be built: it takes more memory than plugin_builds.memory_bytes ` +
-            `(${Math.round(limits.memory_bytes / 2 ** 20)} MiB)`,
-          cause,
-        );
-      throw cause;
+      signal: this.#ending.signal,
     });
-    const outcome = await readFile(files.outcome, 'utf8').then(
-      (text) => JSON.parse(text) as BuildOutcome,
-      () => undefined,
-    );
-    if (result.code !== 0 || outcome === undefined) throw pluginLoadError(name, `cannot be built: ${endOf(result)}`);
-    if ('error' in outcome) throw fromErrorRecord(outcome.error);
-    return { ...outcome.made, component: await readFile(files.component) };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+    const onEnd = (): void => {
+      this.#hasEnded = true;
+    };
+    this.#ended.then(onEnd, onEnd); // `finish` reports errors
+  }
+
+  /** Starts the process. It waits for `finish`. */
+  static async begin({ folder, dir, limits, ...start }: BuildStart & BuildPlace): Promise<ContainedBuild> {
+    await rm(folder, { recursive: true, force: true }); // left by a host that was killed
+    await mkdir(folder);
+    await writeFile(buildFiles(folder).start, JSON.stringify(start));
+    return new ContainedBuild(folder, dir, limits);
+  }
+
+  /** Whether its process has ended. */
+  get hasEnded(): boolean {
+    return this.#hasEnded;
+  }
+
+  /** Throws `PluginLoadError` with the error of the build or with the limit that it reached. */
+  async finish(manifest: PluginManifest, signal?: AbortSignal): Promise<MadeComponent> {
+    const { name } = manifest;
+    const { timeout_s: seconds, memory_bytes: bytes } = this.#limits;
+    const onAbort = (): void => this.#ending.abort(signal?.reason);
+    const onTimeout = (): void =>
+      this.#ending.abort(
+        pluginLoadError(name, `cannot be built: it takes longer than plugin_builds.timeout_s (${seconds} s)`),
+      );
+    const timer = setTimeout(onTimeout, seconds * 1000);
+    if (signal?.aborted) onAbort();
+    signal?.addEventListener('abort', onAbort, { once: true });
+    this.#manifest.resolve(JSON.stringify(manifest));
+    const files = buildFiles(this.#folder);
+    try {
+      const result = await this.#ended.catch((cause: unknown) => {
+        if (!(cause instanceof AanaError && cause.name === 'ProcessMemoryTooLarge')) throw cause;
+        throw pluginLoadError(
+          name,
+          `cannot be built: it takes more memory than plugin_builds.memory_bytes (${Math.round(bytes / 2 ** 20)} MiB)`,
+          cause,
+        );
+      });
+      const outcome = await readFile(files.outcome, 'utf8').then(
+        (text) => JSON.parse(text) as BuildOutcome,
+        () => undefined,
+      );
+      if (result.code !== 0 || outcome === undefined) throw pluginLoadError(name, `cannot be built: ${endOf(result)}`);
+      if ('error' in outcome) throw fromErrorRecord(outcome.error);
+      return { ...outcome.made, component: await readFile(files.component) };
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+      await this.stop();
+    }
+  }
+
+  /** Ends the process and removes its folder. */
+  async stop(): Promise<void> {
+    this.#ending.abort();
+    await this.#ended.catch(() => {});
+    await rm(this.#folder, { recursive: true, force: true });
   }
 }
 

@@ -1,8 +1,9 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type PluginManifest, pluginLoadError } from '../set/manifest.ts';
 import type { BundleMap } from './source-positions.ts';
 import { loadBuildTools } from './build-tools.ts';
+import { BegunComponent } from './begun-component.ts';
 import { bundlePlugin } from './bundle.ts';
 import { DefinedEndpoints, type FactsByCall } from './endpoint-facts.ts';
 import { KeptBuilds } from './kept-builds.ts';
@@ -29,27 +30,33 @@ export interface Workshop {
 }
 
 /**
- * Bundles a plugin's entry into one module and compiles the module into a component. This runs code of the plugin.
- * Temporary files go into `folder`.
+ * Begins to make a component, in `folder`. The returned function bundles a plugin's entry into one module and compiles
+ * the module into a component. This runs code of the plugin.
+ *
+ * @param isAhead whether the compiler begins at once. Otherwise it begins when nothing is kept for the bundle.
  */
-export async function makeComponent(
-  manifest: PluginManifest,
+export async function beginComponent(
   { world, tools, toolchain, kept }: Workshop,
   folder: string,
-): Promise<MadeComponent> {
+  isAhead: boolean,
+): Promise<(manifest: PluginManifest) => Promise<MadeComponent>> {
   const { componentize } = await loadBuildTools(tools);
   const witPath = join(folder, 'world.wit');
   await writeFile(witPath, world);
   const builds = new KeptBuilds(kept);
-  const compile = (jsSource: string, optSize: boolean) =>
-    componentize({ witPath, jsSource, world: 'plugin', sync: true, optSize });
+  const begin = (name: string, optSize: boolean) =>
+    BegunComponent.begin(componentize, { witPath, optSize }, join(folder, name));
+  const beginWhole = () => begin('component', false);
+  const begun = isAhead ? await beginWhole() : undefined;
   const evaluate = (code: string) =>
-    builds.make([toolchain, 'facts', code], async () => Buffer.from(await toldBy(compile(code, true))));
-  try {
+    builds.make([toolchain, 'facts', code], async () =>
+      Buffer.from(await toldBy(begin('facts', true).then((facts) => facts.finish(code)))),
+    );
+  return async (manifest) => {
     const learned = await learnedFacts(manifest, tools, evaluate);
     const defined = learned && new DefinedEndpoints(manifest.dir, learned.facts);
     const { code, positions, waitsAt, files } = await bundlePlugin(manifest, tools, defined);
-    const made = builds.make([toolchain, 'component', code], async () => (await compile(code, false)).component);
+    const made = builds.make([toolchain, 'component', code], async () => (begun ?? (await beginWhole())).finish(code));
     const component = await made.catch((cause: unknown) => {
       throw pluginLoadError(
         manifest.name,
@@ -58,9 +65,7 @@ export async function makeComponent(
       );
     });
     return { component, map: positions.map, files: [...new Set([...(learned?.files ?? []), ...files])] };
-  } finally {
-    await rm(witPath, { force: true });
-  }
+  };
 }
 
 /**

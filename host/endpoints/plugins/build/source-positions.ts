@@ -9,8 +9,12 @@ export interface BundleMap {
   readonly mappings: string;
 }
 
-/** The name of the bundle in stacks of the interpreter. */
-const PLACE = /componentize-qjs:user\.js:(\d+)(?::(\d+))?/g;
+/** The name of the module with the bundle. */
+export const BUNDLE_NAME = 'aana-bundle.js';
+
+/** Names of the bundle in stacks of the interpreter, the second one in components that were built earlier. */
+const NAMES = [`/${BUNDLE_NAME}`, 'componentize-qjs:user.js'];
+const PLACE = new RegExp(`(?:${NAMES.join('|').replaceAll('.', '\\.')}):(\\d+)(?::(\\d+))?`, 'g');
 
 /** The folder of the maps of built components. */
 export const positionsPath = (component: string): string => `${component}.map`;
@@ -57,7 +61,7 @@ export async function readPositions(component: string, digest: string): Promise<
   let positions: SourcePositions | undefined;
   let isRead = false;
   return (text) => {
-    if (json === undefined || !text.includes('componentize-qjs:user.js')) return text;
+    if (json === undefined || !NAMES.some((name) => text.includes(name))) return text;
     if (!isRead) positions = parsed(json, digest);
     isRead = true;
     return positions?.translate(text) ?? text;

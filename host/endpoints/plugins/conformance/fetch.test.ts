@@ -107,7 +107,7 @@ Fetch('a body has at most 8 MiB', async () => {
 Fetch('an error of the host has the place of the call', async () => {
   const [asked, opened] = (await runPlugin(plugin, 'place', { url: `${url}/reset` })) as string[];
   // The functions of a build have no names. The log has the lines of the sources.
-  const frame = /<anonymous> \(componentize-qjs:user\.js:(\d+):(\d+)/;
+  const frame = /<anonymous> \(\/aana-bundle\.js:(\d+):(\d+)/;
   const [first, second] = [asked, opened].map((stack) => frame.exec(stack!)!.slice(1).map(Number));
   const isBefore = first![0] === second![0] ? first![1]! < second![1]! : first![0]! < second![0]!;
   assert.ok(isBefore, `${asked}\n${opened}`);

@@ -8,7 +8,7 @@ import { packageRoot } from '../../../base/core/package-root.ts';
 import { silentLogger as log } from '../../../base/core/log/logger.ts';
 import { worldFile } from '../build/build-plugin.ts';
 import { guestWorld } from '../build/guest-world.ts';
-import { makeComponent } from '../build/make-component.ts';
+import { beginComponent } from '../build/make-component.ts';
 import { capabilitiesConformance } from '../fixtures/capabilities-suite.ts';
 import { olderCapabilities } from '../fixtures/older/guest.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
@@ -45,7 +45,8 @@ Older('import fewer functions, and run', async () => {
     assert.match(world, later);
     world = world.replace(later, '');
   }
-  const { component } = await makeComponent(manifest, { world, tools: packageRoot, toolchain: '' }, dir);
+  const make = await beginComponent({ world, tools: packageRoot, toolchain: '' }, dir, true);
+  const { component } = await make(manifest);
   await writeFile(manifest.component, component);
   const ports = new FakePorts();
   const host = new PluginHost({ sandbox: testSandbox, ports, cacheDir: testCacheDir(), isFast: true, log });

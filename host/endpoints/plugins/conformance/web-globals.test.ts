@@ -294,7 +294,7 @@ WebGlobals('a thrown error is logged with the line of the source that threw it',
   const { stack } = lines().find(({ message }) => message === 'endpoint failed')!.fields!;
   const line = pluginSource.split('\n').findIndex((text) => text.includes('throw new Wrong')) + 1;
   assert.match(stack!, new RegExp(`at fails \\(src/index\\.ts:${line}:\\d+\\)`));
-  assert.not.match(stack!, 'user.js');
+  assert.not.match(stack!, 'aana-bundle.js');
 });
 
 WebGlobals.run();

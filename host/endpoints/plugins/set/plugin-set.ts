@@ -3,8 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { fail } from '../../../base/core/errors.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
-import { buildPlugin } from '../build/build-plugin.ts';
+import { type BuildOptions, buildPlugin, prepareBuild } from '../build/build-plugin.ts';
 import type { BuildLimits } from '../build/contained-build.ts';
+import { NextBuild } from '../build/next-build.ts';
 import { findPluginFolders } from './find-plugin-folders.ts';
 import { type PluginManifest, readManifest } from './manifest.ts';
 import { requireOwnName } from './own-name.ts';
@@ -68,6 +69,8 @@ export class PluginSet {
   readonly #entries = new Map<string, Entry>();
   readonly #watch: PluginWatch;
   #isWatching = false;
+  /** While it watches: the next build of the plugin that was brought last. */
+  readonly #next = new NextBuild();
   /** Runs one load or reload at a time. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -154,7 +157,16 @@ export class PluginSet {
   watch(): void {
     this.#options.signal.throwIfAborted();
     this.#isWatching = true;
-    this.#watch.follow([...this.#entries.keys()]);
+    const sources = [...this.#entries.keys()];
+    this.#watch.follow(sources);
+    const last = sources.at(-1);
+    if (last !== undefined) this.#prepareNext(last);
+  }
+
+  /** Ends what it has begun ahead. The plugins are those of the host. */
+  async close(): Promise<void> {
+    this.#watch.close();
+    await this.#inTurn(() => this.#next.stop());
   }
 
   list(): PluginState[] {
@@ -217,10 +229,10 @@ export class PluginSet {
    * Builds, loads and switches to a plugin. Returns false when nothing has changed and only changes were to be loaded.
    */
   async #bring(entry: Entry, onlyChanged: boolean, signal = this.#options.signal): Promise<boolean> {
-    const { host, endpoints, log, cacheDir, buildLimits: limits } = this.#options;
+    const { host, endpoints } = this.#options;
     try {
       await requireOwnName(entry.source, this.sources());
-      await buildPlugin(entry.source, { log, cacheDir, limits, signal });
+      await buildPlugin(entry.source, { ...this.#buildOptions(), next: this.#next, signal });
       signal.throwIfAborted();
       const described = await readManifest(entry.source);
       const manifest = JSON.stringify(described);
@@ -252,7 +264,21 @@ export class PluginSet {
     } catch (error) {
       entry.error = messageOf(error);
       throw error;
+    } finally {
+      if (this.#isWatching) this.#prepareNext(entry.source);
     }
+  }
+
+  #buildOptions(): BuildOptions {
+    const { log, cacheDir, buildLimits: limits, signal } = this.#options;
+    return { log, cacheDir, limits, signal };
+  }
+
+  #prepareNext(source: string): void {
+    const prepared = this.#inTurn(async () => {
+      if (!this.#options.signal.aborted) await prepareBuild(source, this.#next, this.#buildOptions());
+    });
+    prepared.catch((error: unknown) => this.#options.log.debug('next build not prepared', { source, error }));
   }
 
   #onChange(source: string): void {
