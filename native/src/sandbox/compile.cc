@@ -1,7 +1,11 @@
 #include "sandbox/compile.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
+#include <string>
 #include <sys/resource.h>
+#include <thread>
 #include <unistd.h>
 
 #include "sandbox/description.h"
@@ -14,6 +18,8 @@ namespace aana::sandbox {
 namespace {
 
 constexpr int kCodeDescriptor = 3;
+// Other processes compute, too. More threads also take more memory.
+constexpr unsigned kMostThreads = 4;
 
 std::string ReadComponent(uint64_t most) {
   std::string bytes;
@@ -45,6 +51,9 @@ void RunCompiler(const Settings& settings, bool with_code) {
   const rlimit time{settings.compile_seconds, settings.compile_seconds + 1};
   setrlimit(RLIMIT_CPU, &time);
   DropInheritance(kCodeDescriptor + (with_code ? 1 : 0));
+  // The library reads it when it first compiles.
+  setenv("RAYON_NUM_THREADS", std::to_string(std::clamp(std::thread::hardware_concurrency(), 1U, kMostThreads)).c_str(),
+         1);
   const EnginePtr engine = MakeCompiler(settings);
   ConfineProcess(settings.compile_bytes);
   FilterSystemCalls(Work::kCompile);

@@ -44,4 +44,13 @@ Begun('fails where the compiler fails before it reads the bundle', async ({ fold
   assert.match((error as Error).message, /expected/);
 });
 
+Begun('begins when the bundle is there, where no pipe can be made', async ({ folder, witPath }) => {
+  const { PATH: before } = process.env;
+  process.env['PATH'] = folder;
+  const begun = await BegunComponent.begin(componentize, { witPath, optSize: true }, join(folder, 'whole'));
+  process.env['PATH'] = before;
+  const component = await begun.finish('export const endpoint = { describe: () => [], run: () => "" };');
+  assert.equal([...component.subarray(0, 8)], MAGIC);
+});
+
 Begun.run();

@@ -12,7 +12,7 @@ constexpr size_t kGuestStackBytes = size_t{1536} << 10;  // the rest is for func
 constexpr uint8_t kCranelift = 1;
 constexpr uint8_t kWinch = 2;
 
-EnginePtr MakeEngine(const Settings& settings, uint32_t slots, uint64_t warm_bytes) {
+EnginePtr MakeEngine(const Settings& settings, uint32_t slots, uint64_t warm_bytes, bool compiles) {
   wasm_config_t* config = wasm_config_new();
   wasmtime_config_wasm_component_model_set(config, true);
   // What the C API cannot pass must not be in a component at all.
@@ -23,7 +23,7 @@ EnginePtr MakeEngine(const Settings& settings, uint32_t slots, uint64_t warm_byt
   wasmtime_config_wasm_gc_set(config, false);
   wasmtime_config_epoch_interruption_set(config, true);
   wasmtime_config_memory_init_cow_set(config, true);
-  wasmtime_config_parallel_compilation_set(config, false);
+  wasmtime_config_parallel_compilation_set(config, compiles);
   wasmtime_config_strategy_set(config, settings.is_fast ? kWinch : kCranelift);
   wasmtime_config_async_stack_size_set(config, kStackBytes);
   wasmtime_config_max_wasm_stack_set(config, kGuestStackBytes);
@@ -57,11 +57,11 @@ EnginePtr MakeEngine(const Settings& settings, uint32_t slots, uint64_t warm_byt
 EnginePtr MakeCompiler(const Settings& settings) {
   Settings largest = settings;
   largest.memory_bytes = uint64_t{4} << 30;  // `serve` says what is too large
-  return MakeEngine(largest, 1, 0);
+  return MakeEngine(largest, 1, 0, true);
 }
 
 EnginePtr MakePool(const Settings& settings, uint32_t slots, uint64_t warm_bytes) {
-  return MakeEngine(settings, slots, warm_bytes);
+  return MakeEngine(settings, slots, warm_bytes, false);
 }
 
 ComponentPtr Compile(const wasm_engine_t* engine, std::string_view bytes) {

@@ -149,6 +149,7 @@ class Filter {
     AllowIf(SYS_mprotect, {Lacks(2, code)});
     // Only signals to this process, such as SIGABRT to itself.
     AllowIf(SYS_tgkill, {Is(0, static_cast<uint32_t>(getpid()))});
+    if (work != Work::kGuests) AllowThreads();
     if (work == Work::kProgram) AllowProgram();
     Return(SECCOMP_RET_ERRNO | EPERM);
   }
@@ -162,15 +163,7 @@ class Filter {
  private:
   std::vector<sock_filter> code_;
 
-  void AllowProgram() {
-    for (const int number : kAllowedForPrograms) Allow(number);
-    AllowIf(SYS_kill, {Is(0, static_cast<uint32_t>(getpid()))});
-    // Files are opened for reading. Landlock says which, where the kernel has it.
-    constexpr uint32_t kWriting = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND;
-    AllowIf(SYS_openat, {Lacks(2, kWriting)});
-#ifdef SYS_open
-    AllowIf(SYS_open, {Lacks(1, kWriting)});
-#endif
+  void AllowThreads() {
     // Threads, but neither processes nor namespaces. The C library uses `clone` when the kernel seems to lack `clone3`,
     // whose flags a filter cannot see.
     constexpr uint32_t kNamespaces =
@@ -180,13 +173,26 @@ class Filter {
     Jump(BPF_JEQ, SYS_clone3, 0, 1);
     Return(SECCOMP_RET_ERRNO | ENOSYS);
 #endif
+    Allow(SYS_sched_getaffinity);
+    AllowIf(SYS_prctl, {Is(0, PR_SET_NAME)});
+  }
+
+  void AllowProgram() {
+    for (const int number : kAllowedForPrograms) Allow(number);
+    AllowIf(SYS_kill, {Is(0, static_cast<uint32_t>(getpid()))});
+    // Files are opened for reading. Landlock says which, where the kernel has it.
+    constexpr uint32_t kWriting = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND;
+    AllowIf(SYS_openat, {Lacks(2, kWriting)});
+#ifdef SYS_open
+    AllowIf(SYS_open, {Lacks(1, kWriting)});
+#endif
     // A descriptor must not send signals to other processes (F_SETOWN).
     for (const int command : {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL})
       AllowIf(SYS_fcntl, {Is(1, static_cast<uint32_t>(command))});
     for (const unsigned long request : {FIONBIO, FIOCLEX, FIONCLEX, FIONREAD, TCGETS})
       AllowIf(SYS_ioctl, {Is(1, static_cast<uint32_t>(request))});
-    constexpr int kSetVma = 0x53564d41;
-    for (const int option : {PR_SET_NAME, kSetVma}) AllowIf(SYS_prctl, {Is(0, static_cast<uint32_t>(option))});
+    constexpr uint32_t kSetVma = 0x53564d41;
+    AllowIf(SYS_prctl, {Is(0, kSetVma)});
     // Only its own limits, and only to read them.
     auto upper = Is(2, 0);
     upper.is_upper_half = true;

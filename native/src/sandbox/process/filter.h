@@ -7,7 +7,7 @@ namespace aana::sandbox {
 // What a process does after it was confined. Each needs other system calls.
 enum class Work : uint8_t {
   kGuests,   // running compiled code. Nothing becomes code.
-  kCompile,  // making code, without executing it
+  kCompile,  // making code on several threads, without executing it
   kProgram,  // running another program with a compiler of its own, Node
 };
 
