@@ -5,6 +5,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../../base/core/abort.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { BegunComponent } from './begun-component.ts';
 import { worldFile } from './build-plugin.ts';
 import { loadBuildTools } from './build-tools.ts';
@@ -40,8 +41,7 @@ Begun('waits for it, and says where its top level fails', async ({ folder, witPa
 Begun('fails where the compiler fails before it reads the bundle', async ({ folder, witPath }) => {
   await writeFile(witPath, 'not a world');
   const begun = await BegunComponent.begin(componentize, { witPath, optSize: true }, join(folder, 'broken'));
-  const error = await begun.finish('').catch((thrown: unknown) => thrown);
-  assert.match((error as Error).message, /expected/);
+  assert.match((await errorOf(begun.finish(''), Error)).message, /expected/);
 });
 
 Begun('begins when the bundle is there, where no pipe can be made', async ({ folder, witPath }) => {

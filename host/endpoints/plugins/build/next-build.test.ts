@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger as log } from '../../../base/core/log/logger.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { runPlugin } from '../fixtures/run-plugin.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
@@ -12,10 +13,13 @@ import { buildPlugin, prepareBuild } from './build-plugin.ts';
 import { NextBuild } from './next-build.ts';
 
 const source = (answer: string): string => `
-import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
-export const endpoint = definePlugin([
-  defineEndpoint({ name: 'a', path: '/a', summary: '', input: z.object({}), output: z.string(), run: () => ${answer} }),
-]);`;
+export const endpoint = {
+  describe: () => [{
+    ...{ name: 'a', path: '/a', summary: '', description: '', streaming: false },
+    ...{ inputSchema: '{}', outputSchema: '{}' },
+  }],
+  run: () => JSON.stringify(${answer}),
+};`;
 
 interface Context {
   folder: string;
@@ -85,8 +89,8 @@ Next('fails as other builds do, and the one after it succeeds', async ({ folder,
   const options = { log, cacheDir: folder };
   await prepareBuild(dir, next, options);
   await writeFile(join(dir, 'src', 'index.ts'), `${source('""')}\nthrow new Error('of the author');`);
-  const error = await buildPlugin(dir, { ...options, next }).catch((thrown: unknown) => thrown);
-  assert.match((error as Error).message, /cannot be made into a component: Error: of the author\n.*src\/index\.ts:6:/);
+  const { message } = await errorOf(buildPlugin(dir, { ...options, next }));
+  assert.match(message, /cannot be made into a component: Error: of the author\n.*src\/index\.ts:9:/);
   assert.is(await waiting(), 0);
   await write('""');
   assert.is((await buildPlugin(dir, { ...options, next })).rebuilt, true);
