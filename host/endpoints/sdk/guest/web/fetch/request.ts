@@ -67,8 +67,8 @@ function methodOf(method: string): string {
 }
 
 /**
- * URLs that the parser leaves as they are. It takes some milliseconds for a URL and seconds for an image in one, because
- * it looks at each character.
+ * URLs that the parser leaves as they are. It takes some milliseconds for a URL and seconds for an image in one,
+ * because it looks at each character.
  */
 const PLAIN = new RegExp(
   [
