@@ -56,7 +56,7 @@ Outgoing.before(async () => {
   proxy = await startForwardProxy({ credentials: 'me:s3cret' });
   server = await serve({
     plugins: [join(folder, 'asking')],
-    config: { deployments: {}, strict: true, plugin_grants: { asking: { hosts: HOSTS } } },
+    config: { deployments: {}, strict: true, plugin_grants: { asking: { hosts: ['*'] } } },
     env: { HTTP_PROXY: proxy.url, AANA_PROXY_RESOLVES: 'true', http_proxy: '', NO_PROXY: '', no_proxy: '' },
   });
 });
