@@ -144,7 +144,10 @@ export interface TranscriptRow extends TranscriptInfoRow {
 }
 export type NewTranscriptRow = Omit<TranscriptRow, 'id'>;
 
-/** Requests to other servers, without private addresses that the operator does not name, and with limits of time, size and redirects. */
+/**
+ * Requests to other servers, with limits of time, size and redirects. A private address is reached only if the
+ * operator names it.
+ */
 export interface HttpPort {
   /** Sends a request. Resolves when the whole answer has arrived. */
   fetch(request: HttpRequest, options: HttpOptions): Promise<HttpResponse>;

@@ -22,9 +22,6 @@ import { preparedPromise, waitFor } from './guest/event-loop.ts';
 import { dataUrlBytes } from './guest/data-url.ts';
 import { uuid } from './guest/uuid.ts';
 
-/** The type of `ctx.signal`. */
-export type CancelSignal = AbortSignal;
-
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /** Structured log lines. The host adds the name of the plugin and the id of the request. */

@@ -3,7 +3,7 @@ export * from '../../base/schemas/index.ts';
 export * from '../../base/transcripts/index.ts';
 export type { Capability } from './capabilities/capabilities.ts';
 export { asBytes, BytesAnswer, type BytesOptions } from './capabilities/bytes-answer.ts';
-export { type CancelSignal, Context, type Log, type LogFields, StreamContext } from './context.ts';
+export { Context, type Log, type LogFields, StreamContext } from './context.ts';
 export {
   type Asr,
   AsrDeployment,
