@@ -1,5 +1,5 @@
-// The process of one build. It begins with what no plugin is needed for, reads the manifest of a plugin from its
-// standard input, builds the component and leaves the result in its folder.
+// The process of one build. It does the steps that need no plugin, reads the manifest of a plugin from its standard
+// input, builds the component and leaves the result in its folder.
 import { readFile, writeFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { toErrorRecord } from '../../../base/core/errors.ts';
