@@ -38,7 +38,7 @@ Asking.before(async () => {
   const model = join(folder, 'tiny.gguf');
   writeTinyLlama(model);
   app = makeApp(folder, {}, { cache_dir: process.env['AANA_CACHE_DIR'] ?? folder });
-  const user_config = { model_id: model, model_kwargs: { n_ctx: 1024, n_threads: 1 } };
+  const user_config = { model_id: model, model_kwargs: { n_ctx: 512, n_threads: 1 } };
   app.registerDeployment('llm', LlamaTextGenerationDeployment.options({ user_config }));
   await started(app);
   const hosts = [new URL(app.url!).host];

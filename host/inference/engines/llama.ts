@@ -35,6 +35,8 @@ import { mergeSampling, withinLimit } from './sampling.ts';
 
 /** The configuration of a replica, made by `inference/deployments/builtin/llama-text-generation-deployment.ts`. */
 interface LlamaSpec extends LlamaModelSpec {
+  readonly rope_scaling?: LlamaLoadOptions['ropeScaling'];
+  readonly rope_theta?: number;
   readonly n_seq_max: number;
   readonly n_ctx_total?: number;
   readonly n_guessed?: number;
@@ -83,6 +85,8 @@ export async function start(spec: LlamaSpec, { log, progress, artifactPath }: St
     {
       ...modelOptions(spec),
       contextTokens: spec.n_ctx,
+      ...(spec.rope_scaling && { ropeScaling: spec.rope_scaling }),
+      ...(spec.rope_theta !== undefined && { ropeFrequencyBase: spec.rope_theta }),
       maxSequences: spec.n_seq_max,
       ...(spec.n_ctx_total !== undefined && { totalCells: spec.n_ctx_total }),
       ...(spec.n_guessed !== undefined && { guessedTokensPerStep: spec.n_guessed }),

@@ -27,11 +27,27 @@ export interface LlamaModelOptions {
 
 export type LlamaKvType = 'f16' | 'bf16' | 'q8_0' | 'q5_1' | 'q5_0' | 'q4_1' | 'q4_0';
 
+/** Scaling of positions. A sequence can hold `factor` times `originalTokens`. */
+export interface LlamaRopeScaling {
+  readonly type: 'linear' | 'yarn';
+  /** From 1 on. */
+  readonly factor: number;
+  readonly originalTokens: number;
+  /** Begin and end of the dimensions that YaRN mixes (`beta_fast` and `beta_slow` of arXiv:2309.00071). */
+  readonly betaFast: number;
+  readonly betaSlow: number;
+}
+
 export interface LlamaLoadOptions extends LlamaModelOptions {
   /**
-   * Tokens that one sequence can hold, prompt and completion together. 0: the number that the model was trained with.
+   * Tokens that one sequence can hold, prompt and completion together, at most what the model was trained with or
+   * `ropeScaling` allows. 0: as many as that.
    */
   readonly contextTokens: number;
+  /** How positions are scaled, so that sequences can be longer. Default: as the file says. */
+  readonly ropeScaling?: LlamaRopeScaling;
+  /** Base of the frequencies of the position embedding. Default: as the file says. */
+  readonly ropeFrequencyBase?: number;
   /** Number of sequences decoded at the same time, 1 to 64. */
   readonly maxSequences: number;
   /** A request fails if its reader takes nothing for this many milliseconds. Default: 60 000. */

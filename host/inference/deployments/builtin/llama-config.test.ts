@@ -1,9 +1,17 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { writeTinyLlama } from '../../../../native/lib/fixtures/tiny-llama.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { LlamaTextGenerationConfig, LlamaTextGenerationDeployment } from './llama-text-generation-deployment.ts';
 
 const Config = suite('the configuration of a language model');
+
+const folder = mkdtempSync(join(tmpdir(), 'aana-llama-config-'));
+Config.before(() => void writeTinyLlama(join(folder, 'model.gguf')));
+Config.after(() => rmSync(folder, { recursive: true }));
 
 const messageOf = (modelKwargs: object): string => {
   try {
@@ -42,6 +50,10 @@ for (const [kwargs, message] of [
   [{ type_v: 'q2_k' }, /model_kwargs\.type_v/],
   [{ n_gpu_layers: 'most' }, /model_kwargs\.n_gpu_layers/],
   [{ flash_attn: true }, /model_kwargs\.flash_attn/],
+  [{ rope_scaling: { rope_type: 'yarn', factor: 4 } }, /^accepted: .*"beta_fast":32,"beta_slow":1/],
+  [{ rope_scaling: { rope_type: 'dynamic', factor: 4 } }, /model_kwargs\.rope_scaling\.rope_type/],
+  [{ rope_scaling: { rope_type: 'yarn', factor: 0.5 } }, /model_kwargs\.rope_scaling\.factor/],
+  [{ rope_scaling: { type: 'yarn', factor: 4 } }, /model_kwargs\.rope_scaling.*type/],
   [{ max_model_len: 4096 }, /max_model_len: .*write n_ctx/],
 ] as const) {
   Config(`${JSON.stringify(kwargs)}: ${String(message)}`, () => assert.match(messageOf(kwargs), message));
@@ -60,7 +72,7 @@ for (const [projector, expected] of [
     const prepared: string[] = [];
     const config = new LlamaTextGenerationConfig({ model_id: 'model.gguf', model_kwargs: { mmproj: projector } });
     const spec = await LlamaTextGenerationDeployment.prepare(config, {
-      models: { pull: async (id) => (prepared.push(id), { path: `/models/${id}` }) },
+      models: { pull: async (id) => (prepared.push(id), { path: join(folder, id) }) },
       log: silentLogger,
       signal: new AbortController().signal,
       env: {},
@@ -70,7 +82,7 @@ for (const [projector, expected] of [
       progress: () => {},
     });
     assert.equal(prepared, expected);
-    assert.is(spec['mmproj_path'], projector && `/models/${projector}`);
+    assert.is(spec['mmproj_path'], projector && join(folder, projector));
   });
 
 Config.run();

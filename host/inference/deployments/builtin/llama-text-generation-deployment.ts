@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { configClass } from '../class/config-class.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
+import { contextLength, contextLengthSpec, type ContextLengthSpec } from './context-length.ts';
 import { checkPlacement, llamaPlacement, placementOf, placementSpec } from './llama-placement.ts';
 import {
   KV_TYPES,
@@ -28,14 +29,7 @@ const KvType = z.enum(KV_TYPES);
 
 const ModelKwargs = z
   .strictObject({
-    n_ctx: z
-      .int()
-      .min(0)
-      .max(16_777_216)
-      .default(8192)
-      .describe(
-        'Tokens that one dialog can hold, including the answer; 0 is the length that the model was trained with.',
-      ),
+    ...contextLength,
     n_seq_max: z.int().min(1).max(64).default(4).describe('Answers that are generated at the same time.'),
     speculative_config: SpeculativeConfig.optional().describe(
       'Guesses tokens and computes them together with the next one. The answers stay the same. Default: off.',
@@ -178,7 +172,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
     return {
       model_path: modelPath,
       model_name: modelName(id),
-      n_ctx: kwargs.n_ctx,
+      ...(await contextLengthSpec(modelPath, kwargs)),
       n_seq_max: kwargs.n_seq_max,
       n_ctx_total: kwargs.n_ctx_total,
       ...(await speculationSpec(kwargs.speculative_config, context)),
@@ -196,8 +190,10 @@ export const LlamaTextGenerationDeployment = defineDeployment({
     };
   },
   async memory(spec, { gpu }) {
+    const length = spec as unknown as ContextLengthSpec;
     const settings: LlamaMemorySettings = {
-      contextTokens: Number(spec['n_ctx']),
+      contextTokens: length.n_ctx,
+      ropeScaling: length.rope_scaling,
       sequences: Number(spec['n_seq_max']),
       totalTokens: Number(spec['n_ctx_total'] ?? 0),
       keyType: spec['type_k'] as KvTypeName,
@@ -214,7 +210,8 @@ export const LlamaTextGenerationDeployment = defineDeployment({
     const draft = spec['draft_model_path'];
     if (draft === undefined) return both;
     // The engine puts all layers of a draft model on the GPU, or none.
-    return sumOfNeeds(both, await llamaMemory(String(draft), { ...settings, gpuLayers: settings.gpuLayers && -1 }));
+    const ofDraft = { ...settings, ropeScaling: undefined, gpuLayers: settings.gpuLayers && -1 };
+    return sumOfNeeds(both, await llamaMemory(String(draft), ofDraft));
   },
   reconfigurable: ['default_sampling_params'],
   affinity: promptBeginning,

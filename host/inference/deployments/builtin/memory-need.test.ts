@@ -92,6 +92,15 @@ const CASES: readonly (readonly [
 ])[] = [
   ['the trained context where none is given', {}, { contextTokens: 0 }, BYTES_PER_TOKEN * 2048 * 4],
   ['no more than the trained context', {}, { contextTokens: 100_000 }, BYTES_PER_TOKEN * 2048 * 4],
+  [
+    'more where positions are scaled',
+    {},
+    {
+      contextTokens: 5000,
+      ropeScaling: { type: 'yarn', factor: 4, originalTokens: 2048, betaFast: 32, betaSlow: 1 },
+    },
+    BYTES_PER_TOKEN * 5000 * 4,
+  ],
   ['34 bytes for 32 numbers as q8_0', {}, { keyType: 'q8_0', valueType: 'q8_0' }, (BYTES_PER_TOKEN * 4000 * 17) / 32],
   ['keys and values of other types', {}, { keyType: 'q8_0', valueType: 'q4_0' }, 10 * 2 * (68 + 36) * 4000],
   [

@@ -1,5 +1,6 @@
 import { open, stat } from 'node:fs/promises';
 import { partNames } from '../../../base/core/model-files/split-file-names.ts';
+import { mostTokens, type RopeScaling } from './context-length.ts';
 import { readGgufHeader } from './gguf-header.ts';
 
 /** Least memory of a replica, estimated before it starts. */
@@ -15,6 +16,8 @@ export interface MemoryNeed {
 export interface LlamaMemorySettings {
   /** Tokens of one sequence; 0 is the length that the model was trained with. */
   readonly contextTokens: number;
+  /** Lets a sequence be longer than what the model was trained with. */
+  readonly ropeScaling?: RopeScaling | undefined;
   readonly sequences: number;
   /** Tokens of all sequences together, at least those of one. 0, the default: each sequence has its own. */
   readonly totalTokens?: number;
@@ -45,6 +48,7 @@ export async function llamaMemory(
   path: string,
   {
     contextTokens,
+    ropeScaling,
     sequences,
     totalTokens = 0,
     keyType,
@@ -77,9 +81,9 @@ export async function llamaMemory(
     kvHeads *
     ((one('attention.key_length') || headSize) * KV_BYTES[keyType] +
       (one('attention.value_length') || headSize) * KV_BYTES[valueType]);
-  const trained = one('context_length');
-  // The engine limits sequences to the length that the model was trained with.
-  const tokensOfOne = contextTokens > 0 && trained > 0 ? Math.min(contextTokens, trained) : contextTokens || trained;
+  const longest = mostTokens(one('context_length'), ropeScaling);
+  // The engine limits sequences to what the model can read.
+  const tokensOfOne = contextTokens > 0 && longest > 0 ? Math.min(contextTokens, longest) : contextTokens || longest;
   const most = tokensOfOne * sequences;
   const tokens = totalTokens > 0 ? Math.min(Math.max(totalTokens, tokensOfOne), most) : most;
   const part = gpuLayers < 0 || layers === 0 ? 1 : Math.min(1, gpuLayers / layers);

@@ -45,9 +45,9 @@ Configs('are frozen instances of their class with typed fields', () => {
   assert.is(temperature, 0.5);
   assert.instance(config, LlamaTextGenerationConfig);
   assert.throws(() => Object.assign(config, { model_id: 'other' }), TypeError);
-  assert.throws(() => Object.assign(config.model_kwargs, { n_ctx: 1 }), TypeError);
-  config.toJSON().model_kwargs.n_ctx = 1;
-  assert.is(config.model_kwargs.n_ctx, 8192);
+  assert.throws(() => Object.assign(config.model_kwargs, { n_seq_max: 1 }), TypeError);
+  config.toJSON().model_kwargs.n_seq_max = 1;
+  assert.is(config.model_kwargs.n_seq_max, 4);
 });
 
 Configs('treat an undefined field as absent', () => {

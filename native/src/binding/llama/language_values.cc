@@ -1,5 +1,6 @@
 #include "binding/llama/language_values.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -145,6 +146,26 @@ ggml_type ToKvType(const Napi::Object& object, const char* key) {
   throw Napi::TypeError::New(object.Env(), std::string(key) + " must be f16, bf16, q8_0, q5_1, q5_0, q4_1 or q4_0");
 }
 
+float Positive(const Napi::Object& object, const char* key) {
+  const auto value = object.Get(key);
+  const float number = value.IsNumber() ? value.As<Napi::Number>().FloatValue() : NAN;
+  if (number > 0.0F && std::isfinite(number)) return number;
+  throw Napi::RangeError::New(object.Env(), std::string(key) + " must be a number above 0");
+}
+
+llama::RopeScaling ToRopeScaling(Napi::Env env, const Napi::Value& value) {
+  const auto object = ToObject(env, value, "ropeScaling");
+  const auto type = String(object, "type");
+  if (type != "linear" && type != "yarn") throw Napi::TypeError::New(env, "ropeScaling.type must be linear or yarn");
+  return {
+      .type = type == "yarn" ? LLAMA_ROPE_SCALING_TYPE_YARN : LLAMA_ROPE_SCALING_TYPE_LINEAR,
+      .factor = std::max(1.0F, Positive(object, "factor")),
+      .n_original = Int(object, "originalTokens", 0, 1 << 24),
+      .beta_fast = Positive(object, "betaFast"),
+      .beta_slow = Positive(object, "betaSlow"),
+  };
+}
+
 }  // namespace
 
 llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
@@ -152,6 +173,8 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   llama::LoadOptions options;
   ReadModelOptions(object, options);
   options.n_context = Int(object, "contextTokens", 0);
+  if (Has(object, "ropeScaling")) options.rope_scaling = ToRopeScaling(env, object.Get("ropeScaling"));
+  if (Has(object, "ropeFrequencyBase")) options.rope_frequency_base = Positive(object, "ropeFrequencyBase");
   options.n_sequences = Int(object, "maxSequences", 1, 64);
   options.n_prefill_per_step = Int(object, "prefillTokensPerStep", 1, 65536);
   if (!object.Get("guessedTokensPerStep").IsUndefined())

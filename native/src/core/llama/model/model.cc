@@ -28,9 +28,15 @@ bool OnProgress(float fraction, void* data) {
   return !load.progress || load.progress(fraction);
 }
 
+// Tokens that a sequence can hold at most.
+int32_t MostTokens(const Model& model, const RopeScaling& scaling) {
+  const int32_t n_original = scaling.n_original > 0 ? scaling.n_original : llama_model_n_ctx_train(model.get());
+  return static_cast<int32_t>(std::min(static_cast<double>(n_original) * scaling.factor, 1.0 * (1 << 30)));
+}
+
 int32_t ContextTokens(const Model& model, const LoadOptions& options) {
-  const int32_t n_trained = llama_model_n_ctx_train(model.get());
-  const int32_t n_context = options.n_context <= 0 ? n_trained : std::min(options.n_context, n_trained);
+  const int32_t n_most = MostTokens(model, options.rope_scaling);
+  const int32_t n_context = options.n_context <= 0 ? n_most : std::min(options.n_context, n_most);
   if (static_cast<int64_t>(n_context) * options.n_sequences > std::numeric_limits<int32_t>::max()) {
     throw LoadError(options.model_path + ": " + std::to_string(options.n_sequences) + " sequences of " +
                     std::to_string(n_context) + " tokens are too many");
@@ -228,19 +234,38 @@ llama_context_params ContextParams(const ModelOptions& options, ggml_abort_callb
   return params;
 }
 
+namespace {
+
+// Sets what does not depend on the loaded model.
+void SetShape(llama_context_params& params, const LoadOptions& options) {
+  params.n_ubatch = static_cast<uint32_t>(options.n_ubatch);
+  params.n_seq_max = static_cast<uint32_t>(options.n_sequences);
+  // Without this the logits' buffer has room for a whole batch.
+  params.n_outputs_max = static_cast<uint32_t>(Outputs(options));
+  params.type_k = options.key_type;
+  params.type_v = options.value_type;
+  params.kv_unified = IsUnified(options);
+  params.swa_full = true;  // or a prefix of a finished sequence could not be kept
+  params.rope_freq_base = options.rope_frequency_base;
+  const auto& scaling = options.rope_scaling;
+  if (scaling.type == LLAMA_ROPE_SCALING_TYPE_UNSPECIFIED) return;
+  params.rope_scaling_type = scaling.type;
+  params.rope_freq_scale = 1.0F / scaling.factor;
+  params.yarn_orig_ctx = static_cast<uint32_t>(scaling.n_original);
+  params.yarn_beta_fast = scaling.beta_fast;
+  params.yarn_beta_slow = scaling.beta_slow;
+}
+
+}  // namespace
+
 llama_context_params PlannedContext(const LoadOptions& options) {
   auto params = ContextParams(options, nullptr, nullptr);
   // 0 lets llama.cpp take the length that the model was trained with, for each sequence.
   params.n_ctx = options.n_context <= 0
                      ? 0
                      : static_cast<uint32_t>(std::min<int64_t>(Cells(options, options.n_context), UINT32_MAX));
-  params.n_batch = params.n_ubatch = static_cast<uint32_t>(options.n_ubatch);
-  params.n_seq_max = static_cast<uint32_t>(options.n_sequences);
-  params.n_outputs_max = static_cast<uint32_t>(Outputs(options));
-  params.type_k = options.key_type;
-  params.type_v = options.value_type;
-  params.kv_unified = IsUnified(options);
-  params.swa_full = true;
+  params.n_batch = static_cast<uint32_t>(options.n_ubatch);
+  SetShape(params, options);
   return params;
 }
 
@@ -257,14 +282,7 @@ Context::Context(const Model& model, const LoadOptions& options, ggml_abort_call
   auto params = ContextParams(options, abort, abort_data);
   params.n_ctx = static_cast<uint32_t>(n_cells_);
   params.n_batch = static_cast<uint32_t>(n_batch_);
-  params.n_ubatch = static_cast<uint32_t>(options.n_ubatch);
-  params.n_seq_max = static_cast<uint32_t>(options.n_sequences);
-  // Without this the logits' buffer has room for a whole batch.
-  params.n_outputs_max = static_cast<uint32_t>(Outputs(options));
-  params.type_k = options.key_type;
-  params.type_v = options.value_type;
-  params.kv_unified = is_unified_;
-  params.swa_full = true;  // or a prefix of a finished sequence could not be kept
+  SetShape(params, options);
   context_.reset(llama_init_from_model(model.get(), params));
   if (!context_) {
     throw LoadError("no context of " + std::to_string(options.n_sequences) + " sequences of " +

@@ -55,8 +55,21 @@ struct PromptCacheOptions {
   int32_t n_least = 256;  // tokens of a prompt that no other one has
 };
 
+// How positions are scaled, so that sequences can be longer than what the model was trained with.
+struct RopeScaling {
+  llama_rope_scaling_type type = LLAMA_ROPE_SCALING_TYPE_UNSPECIFIED;  // as the file says
+  float factor = 1;
+  int32_t n_original = 0;  // tokens that `factor` multiplies; 0: what the model was trained with
+  // Begin and end of the dimensions that YaRN mixes.
+  float beta_fast = -1;
+  float beta_slow = -1;
+};
+
 struct LoadOptions : ModelOptions {
-  int32_t n_context = 0;  // per sequence; 0: what the model was trained with
+  // Per sequence, at most what the model was trained with or the scaling allows; 0: as many as that.
+  int32_t n_context = 0;
+  RopeScaling rope_scaling;
+  float rope_frequency_base = 0;  // 0: as the file says
   int32_t n_sequences = 1;
   int32_t n_prefill_per_step = 256;
   // Tokens of completions that are guessed and computed together with the next ones in a step, all sequences together;

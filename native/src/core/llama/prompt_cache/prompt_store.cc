@@ -67,9 +67,20 @@ std::string KvName(const LoadOptions& options) {
          (options.flash_attention == FlashAttention::kOff ? " turned" : "");
 }
 
+// Keys are kept with their positions.
+std::string RopeName(const LoadOptions& options) {
+  const auto& scaling = options.rope_scaling;
+  if (scaling.type == LLAMA_ROPE_SCALING_TYPE_UNSPECIFIED && options.rope_frequency_base == 0) return "";
+  std::string name = " rope " + std::to_string(scaling.type) + " " + std::to_string(scaling.n_original);
+  for (const float number : {options.rope_frequency_base, scaling.factor, scaling.beta_fast, scaling.beta_slow})
+    name += " " + std::to_string(number);
+  return name;
+}
+
 std::string IdentityOf(const Model& model, const Context& context, const LoadOptions& options) {
   auto identity = "aana " + std::to_string(kVersion) + " llama " + std::to_string(LLAMA_STATE_SEQ_VERSION) + " kv " +
-                  KvName(options) + " caches " + std::to_string(context.has_streams() ? options.n_sequences : 1);
+                  KvName(options) + RopeName(options) + " caches " +
+                  std::to_string(context.has_streams() ? options.n_sequences : 1);
   for (const auto& file : FilesOf(model, options.model_path)) identity += " file " + IdentityOfFile(file);
   return identity;
 }
