@@ -33,7 +33,7 @@ export interface Sandbox {
 }
 
 const cmakeFolder = join(packageRoot, 'native', 'sandbox');
-const testPrograms = ['aana-sandbox-test', 'aana-sandbox-confined'] as const;
+const testPrograms = ['aana-sandbox-test', 'aana-sandbox-confined', 'aana-sandbox-forks'] as const;
 
 /** Returns why the sandbox cannot be built on this machine. Undefined when it can. */
 export function sandboxProblem(): string | undefined {
