@@ -4,6 +4,7 @@ import { childEnvironment, type Config } from '../../base/config/index.ts';
 import { fail } from '../../base/core/errors.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import { check } from '../../inference/deployments/class/check.ts';
+import type { ModelSource, PullOptions } from '../../inference/deployments/class/deployment-definition.ts';
 import { builtinDefinitions, defaultCpus } from '../../inference/deployments/index.ts';
 import { buildNative, buildSandbox, buildSqlite } from '../../setup/native-build/index.ts';
 import {
@@ -88,8 +89,9 @@ async function download(options: SetupOptions, { report, done }: ProgressPart): 
   const { config, folders, purpose, log, signal } = options;
   const app = new AanaApp({ config, log });
   const models = {
-    pull: (id: string) =>
+    pull: (id: string, options: PullOptions = {}) =>
       app.models.pull(id, {
+        ...options,
         signal,
         onProgress: (bytes, total, stage) => report(bytes, total, `${id}${stage ? `, ${stage}` : ''}`),
       }),
@@ -121,10 +123,7 @@ async function download(options: SetupOptions, { report, done }: ProgressPart): 
 }
 
 /** Fetches the models of the configured deployments, and builds what their models need beside the addon. */
-async function prepareDeployments(
-  options: SetupOptions,
-  models: { pull(id: string): Promise<{ readonly path: string }> },
-): Promise<void> {
+async function prepareDeployments(options: SetupOptions, models: ModelSource): Promise<void> {
   const { config, log, signal } = options;
   for (const [name, { type, user_config: userConfig, ray_actor_options: devices }] of Object.entries(
     config.deployments,

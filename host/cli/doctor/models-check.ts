@@ -3,6 +3,7 @@ import type { Config } from '../../base/config/index.ts';
 import { AanaError, kindOf } from '../../base/core/errors.ts';
 import { silentLogger } from '../../base/core/log/logger.ts';
 import { check } from '../../inference/deployments/class/check.ts';
+import type { PullOptions } from '../../inference/deployments/class/deployment-definition.ts';
 import { builtinDefinitions, defaultCpus } from '../../inference/deployments/index.ts';
 import { ModelStore } from '../../setup/models/index.ts';
 import { type Check, type CheckResult, fail, ok, reasonOf, warn } from './check.ts';
@@ -32,10 +33,13 @@ async function deploymentResult(
   }
   const store = new ModelStore({ cacheDir, log: silentLogger, offline: true });
   const present: string[] = [];
-  const pull = async (id: string): Promise<{ readonly path: string }> => {
-    const found = await store.resolve(id);
-    if (!found) throw new MissingModel(id);
-    present.push(id);
+  const pull = async (id: string, { projector }: PullOptions): Promise<{ readonly path: string }> => {
+    const found = projector
+      ? await store.pull(id, { projector }).catch(() => undefined) // offline, so it only finds the file
+      : await store.resolve(id);
+    if (!found && projector) throw new MissingModel(`the projector of ${id}`, 'set mmproj to its file');
+    if (!found) throw new MissingModel(id, `aana-host models pull ${id}`);
+    present.push(projector ? `the projector of ${id}` : id);
     return found;
   };
   try {
@@ -52,7 +56,7 @@ async function deploymentResult(
   } catch (error) {
     if (!(error instanceof MissingModel))
       return fail(name, reasonOf(error), 'correct user_config, or pull the model again (aana-host models)');
-    const advice = `aana-host models pull ${error.model}`;
+    const { advice } = error;
     return offline
       ? fail(name, `${error.model} is not on this machine, and models.offline forbids downloads`, advice)
       : warn(name, `${error.model} is not on this machine; the start fetches it`, advice);
@@ -61,9 +65,11 @@ async function deploymentResult(
 
 class MissingModel extends AanaError {
   readonly model: string;
+  readonly advice: string;
 
-  constructor(model: string) {
+  constructor(model: string, advice: string) {
     super('ModelNotFound', kindOf('ModelNotFound'), `${model} is not on this machine`);
     this.model = model;
+    this.advice = advice;
   }
 }

@@ -32,7 +32,7 @@ const deployment = (kwargs: object): DeploymentManager =>
 Images.before(async () => {
   writeTinyLlama(model);
   writeTinyProjector(mmproj);
-  manager = deployment({ mmproj });
+  manager = deployment({ mmproj: 'auto' });
   await manager.start();
   llm = manager.handle('model');
 });

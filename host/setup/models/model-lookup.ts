@@ -16,7 +16,7 @@ import {
 } from './model-target.ts';
 import { requantizedFolders } from './requantized.ts';
 import { readSidecar, type Sidecar } from './sidecar.ts';
-import { bestGguf } from './sources/gguf-choice.ts';
+import { bestGguf, isProjector } from './sources/gguf-choice.ts';
 
 /** The meaning of an id, as far as the disk can tell. */
 export type Lookup =
@@ -49,7 +49,7 @@ export async function lookUp(id: string, cacheDir: string): Promise<Lookup> {
   if (!reference) return { state: 'unknown' };
   if (reference.file !== undefined) return { state: 'target', target: targetOfHubFile(reference.repo, reference.file) };
   const stored = await storedIn(path.join(cacheDir, hubFolder(reference.repo)));
-  const chosen = bestGguf(stored.map(({ file }) => file));
+  const chosen = bestGguf(stored.map(({ file }) => file).filter((file) => !isProjector(file)));
   const found = stored.find(({ file }) => file === chosen);
   return found
     ? { state: 'target', target: targetOfSidecar(found, hubFolder(reference.repo)) }

@@ -160,6 +160,35 @@ Store('picks a GGUF of a repository, and finds it again without the hub', async 
 });
 
 Store(
+  'pulls the projector of a repository, which is never taken for its model',
+  async ({ store, cacheDir, server }) => {
+    const names = ['mmproj-tiny-Q8_0.gguf', 'mmproj-tiny-f16.gguf', 'tiny-Q8_0.gguf'];
+    const siblings = names.map((rfilename) => ({ rfilename }));
+    server.files.set('/api/models/owner/seeing', Buffer.from(JSON.stringify({ siblings })));
+    for (const name of names) server.files.set(`/owner/seeing/resolve/main/${name}`, GGUF);
+    const projector = await store.pull('owner/seeing', { projector: true });
+    assert.is(projector.id, 'owner/seeing/mmproj-tiny-f16.gguf');
+    assert.is(await store.resolve('owner/seeing'), undefined);
+    assert.is((await store.pull('owner/seeing')).id, 'owner/seeing/tiny-Q8_0.gguf');
+    const offline = new ModelStore({ cacheDir, log: silentLogger, offline: true, hfEndpoint: NOWHERE });
+    assert.is((await offline.pull('owner/seeing/tiny-Q8_0.gguf', { projector: true })).path, projector.path);
+  },
+);
+
+Store('says where it looked for a projector', async ({ store, dir }) => {
+  const model = path.join(dir, 'tiny.gguf');
+  for (const [id, why] of [
+    ['owner/repo', "the hub's repository owner/repo has no GGUF file with mmproj in its name"],
+    [model, `${dir} has no GGUF file with mmproj in its name`],
+    ['whisper-tiny.en', 'only repositories of the hub and folders are searched'],
+  ] as const)
+    assert.is(
+      await messageOf(store.pull(id, { projector: true })),
+      `ModelNotFound: no projector of ${id} was found: ${why}; set mmproj to its file`,
+    );
+});
+
+Store(
   "throws for content that differs from the hub's digest and leaves no file",
   async ({ store, cacheDir, server }) => {
     server.handler = (request, response) => {

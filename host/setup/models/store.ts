@@ -15,11 +15,19 @@ import { whisperFolder } from './folders/whisper-folder.ts';
 import { importIdOf, importInto, type ImportOptions } from './import-model.ts';
 import { makeTarget, requireBytes } from './make-target.ts';
 import { lookUp, storedIn, targetOfSidecar, unknownModelError } from './model-lookup.ts';
-import { importFolder, type ModelTarget, partTargets, targetOfEntry, targetOfHubFile } from './model-target.ts';
+import {
+  hubFolder,
+  importFolder,
+  type ModelTarget,
+  parseHubReference,
+  partTargets,
+  targetOfEntry,
+  targetOfHubFile,
+} from './model-target.ts';
 import { REQUANTISED_FOLDER, requantized } from './requantized.ts';
 import { damagedError, inspectModel, inspectStored, sidecarPath, writeSidecar } from './sidecar.ts';
 import { describeSource } from './sources/describe-source.ts';
-import { bestGguf, ggufModels } from './sources/gguf-choice.ts';
+import { bestGguf, bestProjector, ggufModels } from './sources/gguf-choice.ts';
 import { Hub } from './sources/hub.ts';
 import { bytesBeside, bytesIn, leftoversOf } from './stored-files.ts';
 
@@ -75,6 +83,11 @@ export interface PullOptions {
   readonly weightType?: WeightType | undefined;
   /** Type of the weights of a Whisper model that is converted from a folder: `f16`, `q8_0` (the default) or `q5_1`. */
   readonly whisperType?: string | undefined;
+  /**
+   * Whether the projector of the model is pulled in its place: the GGUF file with `mmproj` in its name that is in the
+   * same repository of the hub, or beside the file.
+   */
+  readonly projector?: boolean | undefined;
   /** Called with the bytes done, the total and the name of the current stage. */
   readonly onProgress?: ReportProgress | undefined;
 }
@@ -121,6 +134,10 @@ export class ModelStore {
    */
   async pull(id: string, options: PullOptions = {}): Promise<ResolvedModel> {
     options.signal?.throwIfAborted();
+    if (options.projector) {
+      const { projector: _, ...rest } = options;
+      return this.pull(await this.#projectorOf(id, rest), rest);
+    }
     if (options.weightType !== undefined) {
       const { weightType, ...rest } = options;
       return requantized(await this.pull(id, rest), weightType, this.#options.cacheDir, rest);
@@ -143,6 +160,29 @@ export class ModelStore {
         });
       return resolved;
     });
+  }
+
+  /** Returns the id or path of the projector of a model. */
+  async #projectorOf(id: string, { signal }: PullOptions): Promise<string> {
+    const found = await lookUp(id, this.#options.cacheDir);
+    if (found.state === 'path') {
+      const folder = path.dirname(found.file);
+      const chosen = bestProjector(await readdir(folder).catch(() => []));
+      if (chosen === undefined) throw noProjector(id, `${folder} has no GGUF file with mmproj in its name`);
+      return path.join(folder, chosen);
+    }
+    const repo = parseHubReference(id)?.repo;
+    if (repo === undefined) throw noProjector(id, 'only repositories of the hub and folders are searched');
+    const stored = await storedIn(path.join(this.#options.cacheDir, hubFolder(repo)));
+    const present = bestProjector(stored.map(({ file }) => file));
+    const sidecar = stored.find(({ file }) => file === present)?.sidecar;
+    if (sidecar) return sidecar.id;
+    if (this.#options.offline) throw noProjector(id, 'it is not on this machine and downloads are switched off');
+    const { bytesByFile } = await this.#hub.describe(repo, signal);
+    const chosen = bestProjector([...bytesByFile.keys()]);
+    if (chosen === undefined)
+      throw noProjector(id, `the hub's repository ${repo} has no GGUF file with mmproj in its name`);
+    return `${repo}/${chosen}`;
   }
 
   /** Pulls the files of a model that are not on this machine. */
@@ -389,6 +429,9 @@ async function resolvePath(id: string, file: string): Promise<ResolvedModel | un
   const { kind, files, bytes } = await checkModel(file);
   return { id, kind, path: files[0], bytes, sha256: undefined, licence: 'not stated', source: file };
 }
+
+const noProjector = (id: string, why: string): AanaError =>
+  fail('ModelNotFound', `no projector of ${id} was found: ${why}; set mmproj to its file`, { data: { id } });
 
 interface TargetToPull {
   readonly target: ModelTarget;

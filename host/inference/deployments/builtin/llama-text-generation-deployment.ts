@@ -14,7 +14,7 @@ import {
 import { insteadOf } from './instead-of.ts';
 import { PromptCacheConfig, promptCacheSpec } from './prompt-cache-config.ts';
 import { modelName } from './model-name.ts';
-import { pullModel, pullModelAs } from './pull-model.ts';
+import { pullModel, pullModelAs, pullProjector } from './pull-model.ts';
 import { QuantizationConfig } from './quantization-config.ts';
 import { speculationSpec, SpeculativeConfig } from './speculative-config.ts';
 import { countTokensMethod, tokenMethods } from './token-methods.ts';
@@ -98,8 +98,9 @@ const ModelKwargs = z
       .min(1)
       .optional()
       .describe(
-        'Vision projector of the model, with which dialogs can have images: a path, `owner/repo/file.gguf` of the ' +
-          'hub, or the id of an imported file. Default: images are refused.',
+        'Vision projector of the model, with which dialogs can have images: `auto` for the one in the same repository ' +
+          'or folder, a path, `owner/repo/file.gguf` of the hub, or the id of an imported file. Default: images are ' +
+          'refused.',
       ),
     chat_template: z.string().min(1).optional().describe("Jinja template that replaces the model's template."),
   })
@@ -167,7 +168,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
     for (const [name, { model_id: file, scale }] of Object.entries(config.adapters))
       adapters.push({ name, path: await pullModel(file, context), scale });
     const modelPath = await pullModelAs(id, kwargs.quantization_config ?? {}, context);
-    const projectorPath = kwargs.mmproj === undefined ? undefined : await pullModel(kwargs.mmproj, context);
+    const projectorPath = await pullProjector(kwargs.mmproj, id, context);
     await images;
     return {
       model_path: modelPath,

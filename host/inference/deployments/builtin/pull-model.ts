@@ -7,11 +7,11 @@ import { readGgufHeader } from './gguf-header.ts';
 export async function pullModel(
   id: string,
   { models, signal, progress }: PrepareContext,
-  types: Pick<PullOptions, 'weightType' | 'whisperType'> = {},
+  options: Pick<PullOptions, 'weightType' | 'whisperType' | 'projector'> = {},
 ): Promise<string> {
   const { path } = await models.pull(id, {
     signal,
-    ...types,
+    ...options,
     onProgress: (bytes, total, stage) =>
       progress(total ? Math.min(1, bytes / total) : undefined, `${id}: ${stage ?? 'fetching'}`),
   });
@@ -29,4 +29,14 @@ export async function pullModelAs(id: string, wish: WeightWish, context: Prepare
   const place = context.numGpus > 0 ? 'gpu' : hasEngineKernels() ? 'cpu-kernels' : 'cpu';
   const type = chosenWeightType(wish, typeof fileType === 'number' ? fileType : undefined, place);
   return type === undefined ? path : pullModel(id, context, { weightType: type });
+}
+
+/** Returns the path of the projector that `mmproj` names, or of the one that belongs to the model for `auto`. */
+export async function pullProjector(
+  mmproj: string | undefined,
+  model: string,
+  context: PrepareContext,
+): Promise<string | undefined> {
+  if (mmproj === undefined) return undefined;
+  return mmproj === 'auto' ? pullModel(model, context, { projector: true }) : pullModel(mmproj, context);
 }

@@ -15,6 +15,8 @@ export interface PullOptions {
   readonly weightType?: WeightType;
   /** Type of the weights of a Whisper model that is converted from a folder. Default: `q8_0`. */
   readonly whisperType?: string;
+  /** Whether the projector that belongs to the model is pulled in its place. */
+  readonly projector?: boolean;
   readonly signal?: AbortSignal;
   /** Called with the bytes so far. `total` is absent when the source does not report it. */
   readonly onProgress?: (bytes: number, total?: number, stage?: string) => void;

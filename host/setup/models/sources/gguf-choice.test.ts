@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { bestGguf, ggufModels } from './gguf-choice.ts';
+import { bestGguf, bestProjector, ggufModels } from './gguf-choice.ts';
 
 const Choice = suite('choosing a GGUF model');
 
@@ -17,6 +17,17 @@ for (const [files, chosen] of [
 ] as const) {
   Choice(`chooses ${chosen ?? 'none'} of ${files.join(', ')}`, () =>
     assert.is(bestGguf(ggufModels(files).whole), chosen),
+  );
+}
+
+for (const [files, chosen] of [
+  [['m-Q8_0.gguf', 'mmproj-m-Q8_0.gguf', 'mmproj-m-f16.gguf'], 'mmproj-m-f16.gguf'],
+  [['mmproj-BF16.gguf', 'mmproj-F32.gguf'], 'mmproj-BF16.gguf'],
+  [['vision/m.mmproj-Q4_0.gguf', 'm.gguf'], 'vision/m.mmproj-Q4_0.gguf'],
+  [['mmproj/m-f16.gguf', 'mmproj-f16.safetensors'], undefined],
+] as const) {
+  Choice(`chooses the projector ${chosen ?? 'none'} of ${files.join(', ')}`, () =>
+    assert.is(bestProjector(files), chosen),
   );
 }
 
