@@ -1,4 +1,7 @@
 // How texts are decoded, with a real model: windows together and alone, and the parameters of the search.
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type {
@@ -19,6 +22,7 @@ import {
   silence,
   speechPath,
   wordsOf,
+  writeDamagedModel,
 } from './fixtures/test-whisper.ts';
 
 const Decoding = suite('decoding of NativeWhisperEngine');
@@ -229,6 +233,27 @@ if (missing !== undefined) {
     const talk = concat(silence(4), speech, silence(6));
     const params = { vad: false, wordTimestamps: true, hallucinationSilenceThreshold: 0.1 };
     assert.is(wordsOf((await transcribe(talk, params)).segments), said);
+  });
+
+  Decoding('says that a damaged model computes no numbers, and goes on', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'aana-damaged-'));
+    const modelPath = join(folder, 'damaged.bin');
+    await writeDamagedModel(modelPath);
+    const damaged = await load({ modelPath, maxStates: 2 });
+    try {
+      for (const language of ['en', 'auto'])
+        await Promise.all(
+          [1, 2].map(() =>
+            damaged.transcribe(++lastId, speech, { ...plain, ...sampleOnly, language }).then(
+              () => assert.unreachable('it made a text'),
+              ({ message }: Error) => assert.match(message, /the model computed a logit that is not a number/),
+            ),
+          ),
+        );
+    } finally {
+      await damaged.close();
+      await rm(folder, { recursive: true });
+    }
   });
 
   Decoding('needs no further memory for times of words', async () => {

@@ -5,6 +5,7 @@
 #include "../check.h"
 #include "core/whisper/decoder/cells.h"
 #include "core/whisper/decoder/window_decoder.h"
+#include "core/whisper/types.h"
 #include "tests.h"
 
 namespace aana::test {
@@ -97,6 +98,23 @@ void TestWindows() {
     ExpectNear(decoded.text.average_log_probability, 3 * std::log(0.9) / 4, 1e-5, "mean log-probability");
     ExpectNear(decoded.text.no_speech_probability, 0.1, 1e-5, "probability that nobody speaks");
     Expect(decoded.prompt_rows == 2, "logits of the start and of the end of the prompt");
+  });
+  Test("a logit that is not a number ends the window", [] {
+    for (const size_t at : {0, 2}) {
+      bool is_thrown = false;
+      try {
+        Decode(
+            Task({0, 0.5F}),
+            [at](const std::vector<int32_t>& text, std::span<float> logits) {
+              Words(0.9)(text, logits);
+              if (text.size() == at) logits[3] = NAN;
+            },
+            0.1);
+      } catch (const WhisperError&) {
+        is_thrown = true;
+      }
+      Expect(is_thrown, "it made a text");
+    }
   });
   Test("an unlikely text is decoded again with each temperature, and the likeliest attempt stands", [] {
     auto task = Task({0, 0.5F, 1});

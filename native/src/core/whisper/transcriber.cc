@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <functional>
 #include <span>
 #include <stdexcept>
@@ -45,6 +46,16 @@ std::vector<int32_t> TextTokens(const std::vector<TokenSegment>& segments) {
     for (const auto& token : segment.tokens) tokens.push_back(token.id);
   }
   return tokens;
+}
+
+template <class Work>
+std::exception_ptr FailureOf(Work work) {
+  try {
+    work();
+    return nullptr;
+  } catch (...) {
+    return std::current_exception();
+  }
 }
 
 }  // namespace
@@ -174,6 +185,7 @@ std::vector<Language> Transcriber::DetectLanguages(Running& running) {
   const auto logits =
       decoder_->Compute({&row, 1}, threads_)
           .subspan(static_cast<size_t>(vocabulary.first_language), static_cast<size_t>(vocabulary.n_languages));
+  RequireNumbers(logits);
   const auto total = LogSumExp(logits);
   std::vector<Language> languages;
   for (size_t i = 0; i < logits.size(); i++)
@@ -254,25 +266,22 @@ void Transcriber::Step() {
     return;
   }
   // All windows take their logits first, because the end of a window computes, too.
-  size_t i = 0;
+  std::vector<std::exception_ptr> failures;
   for (const auto& running : running_) {
-    const auto n = n_wanted[i++] * static_cast<size_t>(model_.vocabulary().size());
-    running->decoder->Advance(logits.first(n));
+    const auto n = n_wanted[failures.size()] * static_cast<size_t>(model_.vocabulary().size());
+    failures.push_back(FailureOf([&] { running->decoder->Advance(logits.first(n)); }));
     logits = logits.subspan(n);
   }
-  for (auto place = running_.begin(); place != running_.end();) {
-    std::exception_ptr failure;
+  auto failure = failures.begin();
+  for (auto place = running_.begin(); place != running_.end(); failure++) {
     bool goes_on = !(*place)->decoder->text();
-    try {
-      if (!goes_on) {
+    if (!*failure && !goes_on) {
+      *failure = FailureOf([&] {
         goes_on = EndPart(**place);
         if (goes_on) BeginPart(**place);
-      }
-    } catch (...) {
-      failure = std::current_exception();
-      goes_on = false;
+      });
     }
-    place = goes_on ? std::next(place) : End(place, failure);
+    place = goes_on && !*failure ? std::next(place) : End(place, *failure);
   }
 }
 

@@ -29,6 +29,7 @@ void WindowDecoder::AddRows(std::vector<DecoderRow>& rows) {
 }
 
 void WindowDecoder::Advance(std::span<float> logits) {
+  RequireNumbers(logits);
   if (!search_)
     ReadPrompt(logits);
   else

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/llama/sampling/weights.h"
+#include "core/whisper/types.h"
 
 namespace aana {
 namespace {
@@ -19,6 +20,12 @@ void Forbid(std::span<float> logits, int32_t begin, int32_t end) {
 }
 
 }  // namespace
+
+void RequireNumbers(std::span<const float> logits) {
+  // Counting all is faster than ending at the first one.
+  if (std::ranges::count_if(logits, [](float logit) { return std::isnan(logit); }) > 0)
+    throw WhisperError("the model computed a logit that is not a number");
+}
 
 float LogSumExp(std::span<const float> logits) {
   const float largest = *std::ranges::max_element(logits);
