@@ -24,7 +24,7 @@ Begun.before.each(async (context) => {
 Begun.after.each(({ folder }) => rm(folder, { recursive: true }));
 
 Begun('waits for it, and says where its top level fails', async ({ folder, witPath }) => {
-  const begin = (name: string) => BegunComponent.begin(componentize, { witPath, optSize: true }, join(folder, name));
+  const begin = (name: string) => BegunComponent.begin(componentize, witPath, join(folder, name));
   const [good, bad] = await Promise.all([begin('good'), begin('bad')]);
   const paths = ['good', 'bad'].map((name) => join(folder, name, 'package.json'));
   const pipes = await Promise.all(paths.map((path) => open(path, 'w'))); // opened when the compilers read them
@@ -40,14 +40,14 @@ Begun('waits for it, and says where its top level fails', async ({ folder, witPa
 
 Begun('fails where the compiler fails before it reads the bundle', async ({ folder, witPath }) => {
   await writeFile(witPath, 'not a world');
-  const begun = await BegunComponent.begin(componentize, { witPath, optSize: true }, join(folder, 'broken'));
+  const begun = await BegunComponent.begin(componentize, witPath, join(folder, 'broken'));
   assert.match((await errorOf(begun.finish(''), Error)).message, /expected/);
 });
 
 Begun('begins when the bundle is there, where no pipe can be made', async ({ folder, witPath }) => {
   const { PATH: before } = process.env;
   process.env['PATH'] = folder;
-  const begun = await BegunComponent.begin(componentize, { witPath, optSize: true }, join(folder, 'whole'));
+  const begun = await BegunComponent.begin(componentize, witPath, join(folder, 'whole'));
   process.env['PATH'] = before;
   const component = await begun.finish('export const endpoint = { describe: () => [], run: () => "" };');
   assert.equal([...component.subarray(0, 8)], MAGIC);

@@ -32,11 +32,7 @@ export class BegunComponent {
   }
 
   /** `folder` is created, in an existing folder. */
-  static async begin(
-    componentize: Componentize,
-    options: { readonly witPath: string; readonly optSize: boolean },
-    folder: string,
-  ): Promise<BegunComponent> {
+  static async begin(componentize: Componentize, witPath: string, folder: string): Promise<BegunComponent> {
     const entry = join(folder, 'entry.js');
     await mkdir(folder);
     await writeFile(entry, '');
@@ -47,7 +43,7 @@ export class BegunComponent {
     );
     const make = () =>
       componentize({
-        ...{ ...options, world: 'plugin', sync: true },
+        ...{ witPath, world: 'plugin', sync: true },
         ...{ jsSource: `export * from './${BUNDLE_NAME}';`, jsPath: entry, moduleRoot: folder },
       });
     return new BegunComponent(folder, make, hasPipe);

@@ -10,7 +10,7 @@ import { dependencyVersion, packageRoot } from '../../../base/core/package-root.
 import { extractMembers, fetchPackage, withFileLock } from '../../../setup/packages/index.ts';
 
 /** The packages with which plugins are built from TypeScript. Serving built plugins needs none of them. */
-export const BUILD_TOOLS = ['componentize-qjs', 'esbuild', 'rolldown'] as const;
+export const BUILD_TOOLS = ['componentize-qjs', 'esbuild', 'quickjs-wasi', 'rolldown'] as const;
 
 /** A tool, or a package that a tool needs, with the machines for which it is, as in `package-lock.json`. */
 export interface ToolPackage {
@@ -82,10 +82,12 @@ export async function findBuildTools({ cacheDir, log, signal }: BuildToolsOption
   });
 }
 
+const resolveIn = (folder: string): ((name: string) => string) => createRequire(join(folder, 'package.json')).resolve;
+
 /** Imports the tools that are in the `node_modules` of `folder`. */
 export async function loadBuildTools(folder: string) {
-  const require = createRequire(join(folder, 'package.json'));
-  const load = (name: string) => import(pathToFileURL(require.resolve(name)).href);
+  const resolve = resolveIn(folder);
+  const load = (name: string) => import(pathToFileURL(resolve(name)).href);
   const [{ rolldown }, { parseAst }, { transformSync }, { componentize }]: [
     typeof import('rolldown'),
     typeof import('rolldown/parseAst'),
@@ -93,6 +95,13 @@ export async function loadBuildTools(folder: string) {
     typeof import('componentize-qjs'),
   ] = await Promise.all(['rolldown', 'rolldown/parseAst', 'esbuild', 'componentize-qjs'].map(load) as never);
   return { rolldown, parseAst, transformSync, componentize };
+}
+
+/** Imports the interpreter that is in the `node_modules` of `folder`. `file` is its WebAssembly module. */
+export async function loadInterpreter(folder: string) {
+  const resolve = resolveIn(folder);
+  const library: typeof import('quickjs-wasi') = await import(pathToFileURL(resolve('quickjs-wasi')).href);
+  return { ...library, file: resolve('quickjs-wasi/quickjs.wasm') };
 }
 
 function fitsThisMachine({ os, cpu, libc }: ToolPackage): boolean {

@@ -1,5 +1,5 @@
 import type { parseAst } from 'rolldown/parseAst';
-import { type Capability, capabilityNames, deniedExports } from '../capabilities/catalogue.ts';
+import { type Capability, capabilityNames, deniedExports, isInterface } from '../capabilities/catalogue.ts';
 
 /**
  * Returns the world for a plugin that requests these capabilities: `wit/world.wit` without the other imports. Types
@@ -33,6 +33,13 @@ export function absentInterface(specifier: string, capabilities: readonly Capabi
     `const denied = () => { throw ${JSON.stringify(error)}; };\n` +
     `export const isDenied = true;\n${deniedExports(absent)}\n`
   );
+}
+
+/** Returns the source of a module that stands for an interface of the host where there is none. */
+export function hostStandIn(specifier: string): string {
+  const name = /^aana:host\/([\w-]+)/.exec(specifier)?.[1] ?? '';
+  if (!isInterface(name)) throw new Error(`the host has no ${specifier}`);
+  return `const denied = () => { throw new Error('there is no host'); };\n${deniedExports(name)}`;
 }
 
 /** Files of the SDK's folder `capabilities` that make members of `ctx`, and the capabilities that have them. */

@@ -6,6 +6,7 @@ import { loadBuildTools } from './build-tools.ts';
 import { BegunComponent } from './begun-component.ts';
 import { bundlePlugin } from './bundle.ts';
 import { DefinedEndpoints, type FactsByCall } from './endpoint-facts.ts';
+import { evaluateBundle } from './interpreter.ts';
 import { KeptBuilds } from './kept-builds.ts';
 
 /** A built plugin. */
@@ -44,19 +45,15 @@ export async function beginComponent(
   const witPath = join(folder, 'world.wit');
   await writeFile(witPath, world);
   const builds = new KeptBuilds(kept);
-  const begin = (name: string, optSize: boolean) =>
-    BegunComponent.begin(componentize, { witPath, optSize }, join(folder, name));
-  const beginWhole = () => begin('component', false);
-  const begun = isAhead ? await beginWhole() : undefined;
+  const begin = () => BegunComponent.begin(componentize, witPath, join(folder, 'component'));
+  const begun = isAhead ? await begin() : undefined;
   const evaluate = (code: string) =>
-    builds.make([toolchain, 'facts', code], async () =>
-      Buffer.from(await toldBy(begin('facts', true).then((facts) => facts.finish(code)))),
-    );
+    builds.make([toolchain, 'facts', code], async () => Buffer.from(await evaluateBundle(code, 'aanaLearned', tools)));
   return async (manifest) => {
     const learned = await learnedFacts(manifest, tools, evaluate);
     const defined = learned && new DefinedEndpoints(manifest.dir, learned.facts);
     const { code, positions, waitsAt, files } = await bundlePlugin(manifest, tools, defined);
-    const made = builds.make([toolchain, 'component', code], async () => (begun ?? (await beginWhole())).finish(code));
+    const made = builds.make([toolchain, 'component', code], async () => (begun ?? (await begin())).finish(code));
     const component = await made.catch((cause: unknown) => {
       throw pluginLoadError(
         manifest.name,
@@ -69,8 +66,8 @@ export async function beginComponent(
 }
 
 /**
- * Evaluates a plugin, where the compiler evaluates it, to learn which schemas data express. Returns undefined if there
- * are none, or if it fails: the build then fails in the same way, or makes a component with zod.
+ * Evaluates a plugin to learn which schemas data express. Returns undefined if there are none, or if it fails: the
+ * build then fails in the same way, or makes a component with zod.
  */
 async function learnedFacts(
   manifest: PluginManifest,
@@ -81,19 +78,11 @@ async function learnedFacts(
     const defined = new DefinedEndpoints(manifest.dir);
     const { code, files } = await bundlePlugin(manifest, tools, defined);
     if (defined.calls === 0) return undefined;
-    const facts = Buffer.from(await evaluate(`${code}\nglobalThis.aanaTellLearned();`)).toString();
+    const facts = Buffer.from(await evaluate(code)).toString();
     return { facts: JSON.parse(facts) as FactsByCall, files };
   } catch {
     return undefined;
   }
-}
-
-/** Returns the facts that an evaluation tells by its error. */
-async function toldBy(evaluation: Promise<unknown>): Promise<string> {
-  const told = await evaluation.catch((thrown: Error) => thrown.message);
-  const [, facts] = /Error: aana-learned (.*)$/m.exec(String(told)) ?? [];
-  if (facts === undefined) throw new Error('the evaluation has told nothing');
-  return facts;
 }
 
 /** Returns why the top level of the sources failed, without the prefixes of the compiler. */

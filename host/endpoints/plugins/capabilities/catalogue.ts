@@ -25,12 +25,16 @@ const definitions = {
 } satisfies { readonly [C in keyof typeof worldFunctions]?: CapabilityDefinition };
 
 export type Capability = keyof typeof definitions;
+type InterfaceName = keyof typeof worldFunctions;
 
 export const capabilityNames = Object.keys(definitions) as readonly Capability[];
 export const capabilityDefinitions: Readonly<Record<Capability, CapabilityDefinition>> = definitions;
 
 /** Whether an interface of the world must be granted. */
 export const isCapability = (name: string): name is Capability => Object.hasOwn(definitions, name);
+
+/** Whether the world has an interface of this name with functions. */
+export const isInterface = (name: string): name is InterfaceName => Object.hasOwn(worldFunctions, name);
 
 /** Interfaces that every plugin has. */
 export const commonInterfaces: readonly string[] = Object.keys(worldFunctions).filter((name) => !isCapability(name));
@@ -41,9 +45,9 @@ export interface EntryFunction {
   readonly member?: string;
 }
 
-/** The functions of a capability that a guest reaches by name. Others need what these return. */
-export function entryFunctions(capability: Capability): readonly EntryFunction[] {
-  return worldFunctions[capability].flatMap(({ name }) => {
+/** The functions of an interface that a guest reaches by name. Others need what these return. */
+export function entryFunctions(of: InterfaceName): readonly EntryFunction[] {
+  return worldFunctions[of].flatMap(({ name }) => {
     if (name.startsWith('[method]')) return [];
     const [, resource, member] = /^\[static\]([^.]+)\.(.+)$/.exec(name) ?? [];
     if (resource === undefined || member === undefined) return [{ entryPoint: camelCase(name) }];
@@ -51,18 +55,15 @@ export function entryFunctions(capability: Capability): readonly EntryFunction[]
   });
 }
 
-/** Names through which a guest reaches what a capability offers. */
-function entryPoints(capability: Capability): readonly string[] {
-  return [...new Set(entryFunctions(capability).map(({ entryPoint }) => entryPoint))];
+/** Names through which a guest reaches what an interface offers. */
+function entryPoints(of: InterfaceName): readonly string[] {
+  return [...new Set(entryFunctions(of).map(({ entryPoint }) => entryPoint))];
 }
 
-/**
- * Exports that stand for a capability in a guest that does not ask for it. `denied` is a function that throws the
- * reason.
- */
-export function deniedExports(capability: Capability): string {
-  const functions = entryFunctions(capability);
-  const exported = entryPoints(capability).map((name) => {
+/** Exports that stand for an interface in a guest that does not have it. `denied` is a function that throws the reason. */
+export function deniedExports(absent: InterfaceName): string {
+  const functions = entryFunctions(absent);
+  const exported = entryPoints(absent).map((name) => {
     const members = functions.flatMap(({ entryPoint, member }) => (entryPoint === name && member ? [member] : []));
     return members.length === 0
       ? `export { denied as ${name} };`
