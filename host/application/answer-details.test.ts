@@ -24,13 +24,16 @@ const details = defineEndpoint({
     const before = stream.returned ?? null;
     const pieces = [];
     for await (const { text } of stream) pieces.push(text);
-    return { without: await ctx.llm('llm').chat(dialog), whole: whole.details, before, pieces, streamed: stream.returned };
+    const without = await ctx.llm('llm').chat(dialog);
+    return { without, whole: whole.details, before, pieces, streamed: stream.returned };
   },
 });
 const forwarded = defineEndpoint({
-  name: 'forwarded', path: '/forwarded', summary: '', input: z.strictObject({ text: z.string() }), output: z.any(), stream: true,
+  name: 'forwarded', path: '/forwarded', summary: '', input: z.strictObject({ text: z.string() }),
+  output: z.any(), stream: true,
   run({ text }, ctx) {
-    const stream = ctx.llm('llm').chatStream({ messages: [{ role: 'user', content: text }] }, { sampling_params: { max_tokens: 1 } });
+    const stream = ctx.llm('llm').chatStream({ messages: [{ role: 'user', content: text }] },
+      { sampling_params: { max_tokens: 1 } });
     ctx.forward(stream);
     ctx.write(stream.returned);
   },

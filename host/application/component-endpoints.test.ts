@@ -10,10 +10,15 @@ import { keepingPlugins, makeApp as makePlainApp, makeFolder, postJson, started 
 import { buildTestPlugin } from '../endpoints/plugins/fixtures/build-test-plugin.ts';
 
 const SOURCE = `
-const info = (name) => ({ name, path: '/own/' + name, summary: 'its own words', description: '', inputSchema: '{"type":"object"}', outputSchema: '{}', streaming: false });
-const wrong = { ...info('wrong'), outputSchema: '{"type":"object","properties":{"pages":{"type":"array","items":{"type":"integer"}}},"additionalProperties":false}' };
+const info = (name) => ({ name, path: '/own/' + name, summary: 'its own words', description: '',
+  inputSchema: '{"type":"object"}', outputSchema: '{}', streaming: false });
+const pages = { type: 'array', items: { type: 'integer' } };
+const object = { type: 'object', properties: { pages }, additionalProperties: false };
+const wrong = { ...info('wrong'), outputSchema: JSON.stringify(object) };
 const outputs = { wrong: { pages: [1, 'a secret'], more: 'a secret' } };
-export const endpoint = { describe: () => [info('first'), info('second'), wrong], run: (name) => JSON.stringify(outputs[name] ?? 'I am ' + name) };
+export const endpoint = {
+  describe: () => [info('first'), info('second'), wrong],
+  run: (name) => JSON.stringify(outputs[name] ?? 'I am ' + name) };
 `;
 
 const Components = suite('endpoints of components');

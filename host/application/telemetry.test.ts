@@ -98,9 +98,11 @@ Reported('are requests and calls of deployments, whose spans continue in the rep
 const SOURCE = `
 import { defineEndpoint, defineHelper, definePlugin, z } from 'aana-host/plugin';
 
-const count = defineHelper({ name: 'count', input: z.string(), output: z.int(), run: (text) => text.split(' ').length });
+const count = defineHelper({ name: 'count', input: z.string(), output: z.int(),
+  run: (text) => text.split(' ').length });
 const words = defineEndpoint({
-  name: 'words', path: '/words', summary: '', input: z.strictObject({ url: z.string(), text: z.string() }), output: z.any(), stream: true, uses: ['remote'],
+  name: 'words', path: '/words', summary: '', input: z.strictObject({ url: z.string(), text: z.string() }),
+  output: z.any(), stream: true, uses: ['remote'],
   async run({ url, text }, ctx) {
     const audio = await (await ctx.video.open({ url })).extractAudio();
     await ctx.deployment('sentiment').call('facts');

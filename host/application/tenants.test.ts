@@ -12,19 +12,23 @@ const SOURCE = `
 import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
 
 const keep = defineEndpoint({
-  name: 'keep', path: '/keep', summary: '', input: z.strictObject({ id: z.string() }), output: z.any(), uses: ['storage', 'repositories-write'],
+  name: 'keep', path: '/keep', summary: '', input: z.strictObject({ id: z.string() }),
+  output: z.any(), uses: ['storage', 'repositories-write'],
   async run({ id }, { user, storage, repositories: { videos, transcripts } }) {
     await storage.set(id, user ?? 'nobody');
     await videos.save({ media_id: id, title: 'of ' + (user ?? 'nobody') });
-    return (await transcripts.save({ media_id: id, model: 'm', transcript: 'said', segments: [], language: 'en', language_confidence: 1 })).id;
+    const said = { transcript: 'said', segments: [], language: 'en', language_confidence: 1 };
+    return (await transcripts.save({ media_id: id, model: 'm', ...said })).id;
   },
 });
 const find = defineEndpoint({
-  name: 'find', path: '/find', summary: '', input: z.strictObject({ transcript: z.optional(z.number()) }), output: z.any(), uses: ['storage', 'repositories'],
+  name: 'find', path: '/find', summary: '', input: z.strictObject({ transcript: z.optional(z.number()) }),
+  output: z.any(), uses: ['storage', 'repositories'],
   async run({ transcript }, { storage, repositories: { videos, transcripts } }) {
     const keys = await storage.keys('').all();
     const stored = await Promise.all(keys.map(async (key) => key + ' ' + await storage.get(key)));
-    return { stored, videos: (await videos.list().all()).map(({ media_id: id, title }) => id + ' ' + title), said: transcript && (await transcripts.read(transcript)).transcript };
+    const titles = (await videos.list().all()).map(({ media_id: id, title }) => id + ' ' + title);
+    return { stored, videos: titles, said: transcript && (await transcripts.read(transcript)).transcript };
   },
 });
 export const endpoint = definePlugin([keep, find]);

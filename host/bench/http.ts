@@ -2,8 +2,9 @@
 // code, in a plugin and over HTTPS, beside the same endpoint written by hand with Koa, koa-body and zod, and beside Ray
 // Serve if its virtual environment is given. All servers get the same JSON and check it in the same way. Servers and
 // load run in separate processes. The rounds take the servers in turn, every second round backwards, and ratios are
-// medians of pairs from the same round. CPU time is that of the server and its children. First all servers run as fast as they can, then all at the same rate. `npm run
-// bench:http -- [--ray VENV] [--rounds N] [--ms N] [--connections N] [--share X] [--calm SECONDS]`
+// medians of pairs from the same round. CPU time is that of the server and its children. First all servers run as fast
+// as they can, then all at the same rate. `npm run bench:http -- [--ray VENV] [--rounds N] [--ms N] [--connections N]
+// [--share X] [--calm SECONDS]`
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

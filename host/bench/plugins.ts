@@ -3,9 +3,9 @@
 // run in separate processes. The rounds take the servers in turn, and ratios are medians of pairs. CPU time is that of
 // the server with all its threads (getrusage) and of the plugin's process (utime and stime of /proc/PID/stat, in
 // hundredths of a second), between the first and the last request of a round, over the requests; that of the load is
-// not in it. `cpuMsPerRequest` and `hostCallCpuMicroseconds`, which is a tenth of what 11 calls take more than one, have
-// both; `sandboxCpuMsPerRequest` is the part of the plugin's process. `uploads` compares a plugin that reads a file of
-// 16 MiB and answers with it, with host code that does the same. `npm run bench:plugins -- [--node PATH]…
+// not in it. `cpuMsPerRequest` and `hostCallCpuMicroseconds`, which is a tenth of what 11 calls take more than one,
+// have both; `sandboxCpuMsPerRequest` is the part of the plugin's process. `uploads` compares a plugin that reads a
+// file of 16 MiB and answers with it, with host code that does the same. `npm run bench:plugins -- [--node PATH]…
 // [--rounds N] [--ms N] [--only NAME] [--connections N,N] [--no-jco] [--calm SECONDS]`
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';

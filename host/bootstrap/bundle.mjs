@@ -55,8 +55,10 @@ const MODULES = [
 ];
 
 /** Packages with native parts, with files that are read, or that are large. */
-const EXTERNAL =
-  /^(node:|@swc\/|cmake-js|ffmpeg-static|node-addon-api|pg-native|preact|sqlite3|swagger-ui-dist|typescript|unpdf|uplot)/;
+const EXTERNAL = new RegExp(
+  '^(node:|@swc/|cmake-js|ffmpeg-static|node-addon-api|pg-native|preact|sqlite3|swagger-ui-dist|typescript|unpdf|' +
+    'uplot)',
+);
 
 /** The script of the page for chats, one file with all that it imports. */
 const CHAT_PAGE = 'host/apis/http/pages/chat/main';

@@ -48,7 +48,8 @@ export async function runCommand(args: readonly string[]): Promise<number> {
       process.stderr.write(`error: ${message}\n`);
       if (isDebugging)
         process.stderr.write(
-          `${stack ?? ''}\n${error instanceof Error && error.cause instanceof Error ? `cause: ${error.cause.stack}\n` : ''}`,
+          `${stack ?? ''}\n` +
+            (error instanceof Error && error.cause instanceof Error ? `cause: ${error.cause.stack}\n` : ''),
         );
     }
     return exitCodeOf(error);

@@ -81,7 +81,7 @@ for (const [title, changes] of [
     assert.is(llama.engine.counts.guessedTokens ?? 0, 0);
   });
 
-test('reads a prompt again where it has more than its beginning, and goes on where it has exactly that', async (load) => {
+test('reads a prompt again where it has more than its beginning, and goes on where it has just that', async (load) => {
   await using llama = await load({ maxSequences: 1 });
   const first = await llama.generate(BEGINNING, { maxTokens: 8 });
   // The state has seen the answer, too.

@@ -75,7 +75,7 @@ test('a request with a higher priority begins before earlier requests of its ten
   assert.ok(ends.indexOf(high) < ends.indexOf(middle) && ends.indexOf(middle) < ends.indexOf(low), `${ends}`);
 });
 
-test('a tenant with one request does not wait for all requests of another tenant, whatever their priority', async () => {
+test('a tenant with one request does not wait for all requests of another one, whatever their priority', async () => {
   await using llama = await TestEngine.load({ maxSequences: 1 });
   const many = Array.from({ length: 8 }, (_, n) =>
     // The first one still runs when the last one is submitted, also on a slow machine.
@@ -155,11 +155,13 @@ test('open requests fail when the engine’s thread ends unexpectedly, and the e
       if (told.size < 4) return;
       let refusal = '';
       try { engine.submit(5, { text: 'A cat' }, sampling); } catch (error) { refusal = error.message; }
-      process.stdout.write(JSON.stringify({ told: [...told.values()], failure: engine.failure, refusal, busy: engine.busy }));
+      const { failure, busy } = engine;
+      process.stdout.write(JSON.stringify({ told: [...told.values()], failure, refusal, busy }));
       process.exit(0);
     };
     const sampling = ${JSON.stringify(greedy)};
-    const engine = await loadNative({ addonPath: ${JSON.stringify(addonPath)} }).loadLlama(${JSON.stringify(options)}, onEvents, () => {});
+    const native = loadNative({ addonPath: ${JSON.stringify(addonPath)} });
+    const engine = await native.loadLlama(${JSON.stringify(options)}, onEvents, () => {});
     for (let id = 1; id <= 4; id += 1) engine.submit(id, { text: 'Once upon a time' }, sampling);`;
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
     env: { ...process.env, LD_PRELOAD: library },

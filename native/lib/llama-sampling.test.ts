@@ -53,7 +53,7 @@ test('a stop token ends the answer and is no part of it', async (llama) => {
   assert.is(endOf({ text, texts: [], last }).reason, 'stop');
 });
 
-test('an answer does not end before its least tokens, by an end token, a stop token or a stop string', async (llama) => {
+test('an answer does not end before its least tokens, by an end token, stop token or stop string', async (llama) => {
   const wantsEnd = { logitBias: [{ token: END, bias: 100 }] };
   assert.is(endOf(await llama.generate(prompt, wantsEnd)).completionTokens, 0);
   const long = endOf(await llama.generate(prompt, { ...wantsEnd, minTokens: 10 }));

@@ -65,7 +65,7 @@ test('an engine is not busy while its reader is behind', async () => {
   assert.not.ok(llama.of(id).some((event) => event.type === 'end'));
 });
 
-test('warnings of the library during a load are not warnings of the engine; its error is the reason of a failure', async () => {
+test('warnings of the library during a load are none of the engine; its error is the reason of a failure', async () => {
   const lines: { level: string; message: string }[] = [];
   const binding = loadNative({ addonPath });
   binding.setLogger((level, message) => lines.push({ level, message }));
@@ -286,7 +286,7 @@ test('a continued conversation finds its cached sequence again', async () => {
   assert.ok(end.reusedTokens > tokens - 8, `${end.reusedTokens} of ${end.promptTokens} reused`);
 });
 
-test('a request with the same beginning leaves a longer conversation in its slot where another one is free', async () => {
+test('a request with the same beginning leaves a longer conversation in its slot if another one is free', async () => {
   await using llama = await TestEngine.load();
   const beginning = 'Once upon a time there was a little girl';
   const story = `${beginning} ${'and she had a red ball '.repeat(12)}`;
@@ -475,7 +475,11 @@ test('terminating a worker during a decode does not harm the process', async () 
 test('a listener that throws does not end the engine', async () => {
   const source = `
     let ended = false;
-    onEvents = (events) => { engine.acknowledge(1, 99); ended = events.at(-1).type === 'end'; if (ended) process.exitCode = 5; else throw new Error('of the listener'); };
+    onEvents = (events) => {
+      engine.acknowledge(1, 99);
+      ended = events.at(-1).type === 'end';
+      if (ended) process.exitCode = 5; else throw new Error('of the listener');
+    };
     submit();`;
   assert.is(await exitCode(source), 5);
 });

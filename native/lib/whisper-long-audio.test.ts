@@ -178,7 +178,8 @@ if (missing !== undefined) {
     await file.write(Buffer.from(speech.buffer), 0, speech.byteLength, (minutes - 1) * 60 * 16000 * 4);
     const script = `
       import { loadNative } from ${JSON.stringify(new URL('./load.js', import.meta.url).href)};
-      const engine = await loadNative({ addonPath: ${JSON.stringify(addonPath)} }).loadWhisper(${JSON.stringify(options)});
+      const native = loadNative({ addonPath: ${JSON.stringify(addonPath)} });
+      const engine = await native.loadWhisper(${JSON.stringify(options)});
       const files = (samples) => [{ path: ${JSON.stringify(path)}, samples, name: 'sparse' }];
       const run = (id, samples, vad) => engine.transcribe(id, files(samples), { ...${JSON.stringify(plain)}, vad });
       const tone = Float32Array.from({ length: 480000 }, (_, at) => Math.sin(at / 9) / 9);

@@ -155,7 +155,8 @@ shows the rights that a plugin would get.
 \`repositories-write\` is granted. \`hosts\` comes from the same entries, but without
 an entry no host is granted. A host is a name (\`api.example.org\`), all subdomains of a name (\`*.example.net\`), \
 both with the port if it is not the default port, or \`*\` for every public host.
-An address, \`localhost\`, and a name with its port (also the default one) allow \`fetch\` the private address of this host
+An address, \`localhost\`, and a name with its port (also the default one) allow \`fetch\` the private address of this \
+host
 ([plugins](plugins.md#requests-to-other-servers)). Each limit comes from the plugin's
 entry, else from \`*\`, else from \`plugin_limits\`. A manifest can lower it.
 

@@ -214,7 +214,8 @@ export function specificationOf(report: Report, plot: Plot): object {
   const scale = coloured(distinct(bars.map(({ server }) => server)));
   const servers = scale.domain;
   const { cpu = 'unknown processor', cores, node, loadBefore } = report.machine;
-  const place = `${cpu}, ${cores} cores, Node ${node.replace('v', '')}, load average ${loadBefore[0] ?? 0} at the start`;
+  const load = `load average ${loadBefore[0] ?? 0} at the start`;
+  const place = `${cpu}, ${cores} cores, Node ${node.replace('v', '')}, ${load}`;
   const subtitle = [
     `${plot.command}${report.model === undefined ? '' : ` with ${report.model}`}, ${report.date.slice(0, 10)}, ` +
       `${report.commit}`,

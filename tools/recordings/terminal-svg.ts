@@ -30,12 +30,14 @@ export function terminalSvg(title: string, pieces: readonly Piece[], longestPaus
   const width = COLUMNS * CHARACTER + 2 * MARGIN;
   const height = rows * LINE + 2 * MARGIN;
   const description = pieces.map(({ text }) => text).join('');
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" xml:space="preserve" aria-labelledby="title description">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" \
+xml:space="preserve" aria-labelledby="title description">
   <title id="title">${escaped(title)}</title>
   <desc id="description">${escaped(description)}</desc>
   <style>
     rect { fill: #111827; }
-    text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #e5e7eb; white-space: pre; opacity: 0; animation: appear 1ms forwards; }
+    text { font: 14px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #e5e7eb; white-space: pre; \
+opacity: 0; animation: appear 1ms forwards; }
     .command { fill: #6ee7b7; }
     @keyframes appear { to { opacity: 1; } }
     @media (prefers-reduced-motion: reduce) { text { opacity: 1; animation: none; } }

@@ -230,12 +230,17 @@ Package('makes a plugin that can be edited, built and served', async () => {
 });
 
 const HOST_CODE = `
-import { AanaApp, type AanaError, type Config, Endpoint, type HandleOf, type HostEndpointContext, type DeploymentDefinition, loadConfig, schemas, WhisperConfig, WhisperDeployment, WhisperModelSize } from 'aana-host';
+import { AanaApp, type AanaError, type Config, Endpoint, type HandleOf,
+  type HostEndpointContext, type DeploymentDefinition, loadConfig, schemas,
+  WhisperConfig, WhisperDeployment, WhisperModelSize } from 'aana-host';
 import { configClass, Deployment, type Input, method, streamingMethod, z } from 'aana-host/deployment';
 const config: Config = loadConfig({ flags: { port: '0' } });
 const app = new AanaApp({ config });
-app.registerDeployment('asr_deployment', WhisperDeployment.options({ num_replicas: 2, user_config: new WhisperConfig({ model_size: WhisperModelSize.BASE }) }));
-export const text: Promise<string> = app.handle(WhisperDeployment, 'asr_deployment').transcribe({ audio: { channels: [], sample_rate: 16000 } }).then(({ transcription }) => transcription.text);
+const user_config = new WhisperConfig({ model_size: WhisperModelSize.BASE });
+app.registerDeployment('asr_deployment', WhisperDeployment.options({ num_replicas: 2, user_config }));
+const asr = app.handle(WhisperDeployment, 'asr_deployment');
+const audio = { channels: [], sample_rate: 16000 };
+export const text: Promise<string> = asr.transcribe({ audio }).then(({ transcription }) => transcription.text);
 // @ts-expect-error the audio is missing
 app.handle<typeof WhisperDeployment>('asr_deployment').transcribe({});
 export class CountConfig extends configClass(z.strictObject({ by: z.int().default(1) })) {}
@@ -261,7 +266,10 @@ app.registerDeployment('count', CountDeployment.options({ user_config: { by: 2 }
 // @ts-expect-error the configuration has no such key
 CountDeployment.options({ user_config: { step: 2 } });
 class Wrong extends CountDeployment {
-  static override readonly methods = { ...CountDeployment.methods, missing: method({ description: '', input: z.strictObject({}), output: z.int() }) };
+  static override readonly methods = {
+    ...CountDeployment.methods,
+    missing: method({ description: '', input: z.strictObject({}), output: z.int() }),
+  };
 }
 // @ts-expect-error the class lacks a method
 Wrong.options();
@@ -276,13 +284,17 @@ class Add extends Endpoint<typeof In, typeof Out> {
   override async initialize(): Promise<void> {
     this.#count = this.handle(CountDeployment, 'count');
   }
-  async *run({ n: to }: z.infer<typeof In>, { signal }: HostEndpointContext): AsyncGenerator<z.infer<typeof Out>, void> {
+  async *run(
+    { n: to }: z.infer<typeof In>,
+    { signal }: HostEndpointContext,
+  ): AsyncGenerator<z.infer<typeof Out>, void> {
     for await (const n of this.#count.count({ to }, { signal })) yield { n };
   }
 }
 app.registerEndpoint({ name: 'add', path: '/add', summary: 'Adds', endpoint_cls: Add });
 app.registerEndpoint({ name: 'same', path: '/same', input: In, output: Out, run: async ({ n }) => ({ n }) });
-app.registerEndpoint({ name: 'theirs', path: '/theirs', component: './plugins/theirs', endpoint: 'one', tags: ['theirs'] });
+const theirs = { component: './plugins/theirs', endpoint: 'one', tags: ['theirs'] };
+app.registerEndpoint({ name: 'theirs', path: '/theirs', ...theirs });
 // @ts-expect-error the answer does not match the output schema
 app.registerEndpoint({ name: 'b', path: '/b', input: In, output: Out, run: async () => ({ n: 'one' }) });
 // @ts-expect-error the implementation is missing
@@ -299,7 +311,14 @@ import { runEndpoint } from 'aana-host/plugin/testing';
 const input = z.strictObject({ video: VideoInput, least: z._default(z.int(), 0) });
 const output = z.strictObject({ seconds: z.number() });
 const names = { name: 'length', path: '/video/length', summary: 'Length' };
-const length = defineEndpoint({ ...names, input, output, run: async ({ video, least }, ctx) => ({ seconds: Math.max(least, (await ctx.video.open(video)).info.duration ?? 0) }) });
+const length = defineEndpoint({
+  ...names,
+  input,
+  output,
+  run: async ({ video, least }, ctx) => ({
+    seconds: Math.max(least, (await ctx.video.open(video)).info.duration ?? 0),
+  }),
+});
 // @ts-expect-error the answer does not match the output schema
 defineEndpoint({ ...names, input, output, run: () => ({ seconds: 'two' }) });
 // @ts-expect-error the input has no such parameter

@@ -1,6 +1,7 @@
 /**
- * The host's functions for Extism plugins in AssemblyScript, over @extism/as-pdk. A function that fails returns null (or false, or
- * the handle 0). `hostError` then has the reason as JSON, and `fail(hostError())` passes it on to the client.
+ * The host's functions for Extism plugins in AssemblyScript, over @extism/as-pdk. A function that fails returns null
+ * (or false, or the handle 0). `hostError` then has the reason as JSON, and `fail(hostError())` passes it on to the
+ * client.
  */
 import { Host, LogLevel, Memory } from '@extism/as-pdk';
 import { error_set, length, output_set } from '@extism/as-pdk/lib/env';
@@ -54,7 +55,9 @@ export function priority(): i32 {
   return i32(priority_());
 }
 
-/** The position in a distributed trace, in the form of the `traceparent` header. Empty when the request is in no trace. */
+/**
+ * The position in a distributed trace, in the form of the `traceparent` header. Empty when the request is in no trace.
+ */
 export function traceparent(): string {
   return take(traceparent_());
 }
@@ -141,7 +144,10 @@ export function extractAudio(video: Handle, separate: bool = false): Handle {
   return media_extract_audio(video, separate ? 1 : 0);
 }
 
-/** Returns a video's `{"duration","has_audio","has_video"}` with the `"title"` and `"description"` of the page that it was downloaded from, an audio's `{"duration"}`, an image's `{"width","height","format"}`; durations in seconds. */
+/**
+ * Returns a video's `{"duration","has_audio","has_video"}` with the `"title"` and `"description"` of the page that it
+ * was downloaded from, an audio's `{"duration"}`, an image's `{"width","height","format"}`; durations in seconds.
+ */
 export function mediaInfo(handle: Handle): string | null {
   return textOrNull(media_info(handle));
 }
@@ -253,17 +259,25 @@ export function readCaption(id: u64): string | null {
   return textOrNull(repository_caption(id));
 }
 
-/** Returns the captions of one media in the order of their times, as a JSON array: those after the caption `{"timestamp","id"}`. */
+/**
+ * Returns the captions of one media in the order of their times, as a JSON array: those after the caption
+ * `{"timestamp","id"}`.
+ */
 export function listCaptions(mediaId: string, after: string = '', limit: u32 = 200): string | null {
   return textOrNull(repository_captions(put(mediaId), after.length == 0 ? 0 : put(after), limit));
 }
 
-/** Returns a transcript's `{"id","media_id","model","language","language_confidence","transcript_type","transcript","segments"}`. */
+/**
+ * Returns a transcript's
+ * `{"id","media_id","model","language","language_confidence","transcript_type","transcript","segments"}`.
+ */
 export function readTranscript(id: u64): string | null {
   return textOrNull(repository_transcript(id));
 }
 
-/** Returns the transcripts of one media with ids above `after`, the oldest first, without their texts, as a JSON array. */
+/**
+ * Returns the transcripts of one media with ids above `after`, the oldest first, without their texts, as a JSON array.
+ */
 export function listTranscripts(mediaId: string, after: u64 = 0, limit: u32 = 200): string | null {
   return textOrNull(repository_transcripts(put(mediaId), after, limit));
 }
@@ -280,7 +294,10 @@ export function saveVideo(video: string): string | null {
   return textOrNull(repository_save_video(put(video)));
 }
 
-/** Saves a JSON array of captions in the form of `readCaption`, without `id`, all or none. Returns their ids as a JSON array. */
+/**
+ * Saves a JSON array of captions in the form of `readCaption`, without `id`, all or none. Returns their ids as a JSON
+ * array.
+ */
 export function saveCaptions(captions: string): string | null {
   return textOrNull(repository_save_captions(put(captions)));
 }
@@ -305,7 +322,10 @@ export function deleteTranscript(id: u64): bool {
 
 // --- Requests (capability "http") ---
 
-/** Sends `{"method":"get","url":"…","headers":[["name","value"]]}`. Returns `{"status","url","headers"}`. `responseBody` has the rest. */
+/**
+ * Sends `{"method":"get","url":"…","headers":[["name","value"]]}`. Returns `{"status","url","headers"}`. `responseBody`
+ * has the rest.
+ */
 export function fetch(request: string, body: Uint8Array | null = null): string | null {
   return textOrNull(http_fetch(put(request), body === null ? 0 : putBytes(body)));
 }

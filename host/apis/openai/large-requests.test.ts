@@ -84,7 +84,8 @@ Large('a realtime session goes on after them', async () => {
 Large('each line of a batch gets its error', async () => {
   const lines = ['0', '1', '2'].map(
     (id) =>
-      `{"custom_id":"${id}","method":"POST","url":"/v1/chat/completions","body":{"model":"tiny","messages":[${'0,'.repeat(600_000)}0]}}`,
+      `{"custom_id":"${id}","method":"POST","url":"/v1/chat/completions",` +
+      `"body":{"model":"tiny","messages":[${'0,'.repeat(600_000)}0]}}`,
   );
   const file = await toFile(Buffer.from(lines.join('\n')), 'in.jsonl');
   const { id: input_file_id } = await at.client.files.create({ file, purpose: 'batch' });

@@ -76,7 +76,8 @@ function observePlugins(metrics: Metrics, plugins: Pick<PluginSet, 'list'>): voi
   const processes = {
     unit: '{process}',
     description:
-      'Processes of the serving version of a plugin: 1, or 0 while `plugin_idle_s` has ended it until the next request.',
+      'Processes of the serving version of a plugin: 1, or 0 while `plugin_idle_s` has ended it until the next ' +
+      'request.',
     attributes,
   };
   metrics.observe(

@@ -78,7 +78,8 @@ else
       const exemplars = async () =>
         (
           await api<Exemplars>(
-            `query_exemplars?query=http_server_request_duration_seconds_bucket&start=${Date.now() / 1000 - 600}&end=${Date.now() / 1000 + 600}`,
+            `query_exemplars?query=http_server_request_duration_seconds_bucket` +
+              `&start=${Date.now() / 1000 - 600}&end=${Date.now() / 1000 + 600}`,
           )
         ).flatMap(({ exemplars: some }) => some);
       await until(async () => (await exemplars()).length > 0, 60_000);

@@ -22,7 +22,8 @@ Requests.after(() => rmSync(folder, { recursive: true, force: true }));
 const SOURCE = `
 import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
 const count = defineEndpoint({
-  name: 'count', path: '/count', summary: '', input: z.strictObject({ text: z.string() }), output: z.int(), uses: ['storage'],
+  name: 'count', path: '/count', summary: '', input: z.strictObject({ text: z.string() }),
+  output: z.int(), uses: ['storage'],
   async run({ text }, { storage }) { await storage.set('last', text); return text.length; },
 });
 export const endpoint = definePlugin([count]);
@@ -101,12 +102,14 @@ else {
     for (const status of [200, 429]) assert.is((await fetch(`${at.url}/v1/models`, { headers: key })).status, status);
     const model = 'gen_ai_provider_name="aana",gen_ai_request_model="watched"';
     const chatted = `gen_ai_operation_name="chat",${model}`;
+    const requests = 'http_server_request_duration_seconds_count{http_request_method="POST",url_scheme="http"';
+    const ofPlugin = 'aana_plugin="counter"';
     const expected = {
-      'http_server_request_duration_seconds_count{http_request_method="POST",url_scheme="http",http_route="/count",http_response_status_code="401"}': 1,
-      'http_server_request_duration_seconds_count{http_request_method="POST",url_scheme="http",http_route="/v1/chat/completions",http_response_status_code="200"}': 2,
+      [`${requests},http_route="/count",http_response_status_code="401"}`]: 1,
+      [`${requests},http_route="/v1/chat/completions",http_response_status_code="200"}`]: 2,
       'aana_rate_limit_refusals_total{aana_rate_limit_policy="/v1/models"}': 1,
-      'aana_plugin_invocation_duration_seconds_count{aana_plugin="counter",aana_plugin_endpoint="count",aana_outcome="ok"}': 2,
-      'aana_plugin_call_duration_seconds_count{aana_plugin="counter",aana_operation="storage.set-text",aana_outcome="ok"}': 2,
+      [`aana_plugin_invocation_duration_seconds_count{${ofPlugin},aana_plugin_endpoint="count",aana_outcome="ok"}`]: 2,
+      [`aana_plugin_call_duration_seconds_count{${ofPlugin},aana_operation="storage.set-text",aana_outcome="ok"}`]: 2,
       'aana_deployment_calls_total{aana_deployment="watched",aana_method="chat",aana_outcome="ok"}': 1,
       'aana_deployment_calls_total{aana_deployment="watched",aana_method="chat_stream",aana_outcome="ok"}': 1,
       'aana_deployment_replicas{aana_deployment="watched",aana_replica_state="ready"}': 1,

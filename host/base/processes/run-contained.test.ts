@@ -87,7 +87,8 @@ Run('rejects with the reason of the signal after the child has ended', async () 
   const folder = mkdtempSync(join(tmpdir(), 'aana-test-'));
   const [started, touched] = [join(folder, 'started'), join(folder, 'touched')];
   const controller = new AbortController();
-  const program = `const fs = require('fs'); process.on('SIGTERM', () => { fs.writeFileSync(${JSON.stringify(touched)}, ''); process.exit(); });
+  const program = `const fs = require('fs');
+    process.on('SIGTERM', () => { fs.writeFileSync(${JSON.stringify(touched)}, ''); process.exit(); });
     fs.writeFileSync(${JSON.stringify(started)}, ''); setInterval(() => {}, 1000);`;
   const running = failure(
     runContained(process.execPath, ['-e', program], { signal: controller.signal, graceMs: 60_000 }),

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 
 /**
- * The method of the requests that run an endpoint, on the schema of its input: `"x-aana-method": "get"`. The keys of the
- * input are then parameters of the path and of the query. Default: `post`.
+ * The method of the requests that run an endpoint, on the schema of its input: `"x-aana-method": "get"`. The keys of
+ * the input are then parameters of the path and of the query. Default: `post`.
  */
 export const ENDPOINT_METHOD = 'x-aana-method';
 

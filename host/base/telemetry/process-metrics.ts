@@ -66,7 +66,8 @@ function observeDelays(metrics: Metrics): () => void {
     histogram.reset();
   };
   for (const name of DELAYS) {
-    const description = `Time by which the event loop was late: ${name === 'max' ? 'the most' : `percentile ${name.slice(1)}`}.`;
+    const which = name === 'max' ? 'the most' : `percentile ${name.slice(1)}`;
+    const description = `Time by which the event loop was late: ${which}.`;
     metrics.observe('gauge', `nodejs.eventloop.delay.${name}`, { unit: 's', description }, () => {
       if (name === DELAYS[0]) look();
       return seconds === undefined ? [] : only(seconds[name]);

@@ -10,7 +10,7 @@ export function charactersOf(text: string): string[] {
 
 /** Scripts that have no spaces between words. A line may break beside each of their characters. */
 const WITHOUT_SPACES =
-  /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Bopo}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmr}\p{sc=Mymr}\u3000-\u303f\uff00-\uff60ー]/u;
+  /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Bopo}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmr}\p{sc=Mymr}\u3000-〿\uff00-\uff60ー]/u;
 /** Characters with which no line begins: closing brackets, marks at the end of a sentence, and small kana. */
 const NOT_FIRST = /^[\p{Pe}\p{Pf}\p{Po}\p{Lm}ぁぃぅぇぉっゃゅょゎァィゥェォッャュョヮヵヶ]/u;
 /** Characters with which no line ends. */

@@ -26,7 +26,8 @@ Text('a table has milliseconds, and a column of speakers if there are speakers',
   assert.is(toTsv(plain), 'start\tend\ttext\n0\t1250\tOne two.\n2000\t3000\tThree.\n');
   assert.is(
     toTsv(spoken),
-    'start\tend\tspeaker\ttext\n0\t1000\tAda\tGood\n1000\t2000\tAda\tmorning.\n2000\t3000\tBob\tHello.\n3000\t4000\t\tWho?\n',
+    'start\tend\tspeaker\ttext\n0\t1000\tAda\tGood\n1000\t2000\tAda\tmorning.\n' +
+      '2000\t3000\tBob\tHello.\n3000\t4000\t\tWho?\n',
   );
   assert.is(toTsv(transcriptOf()), 'start\tend\ttext\n');
 });

@@ -92,7 +92,8 @@ export function* socketAttacks(): Generator<LargeRequest> {
 export function* batchAttacks(): Generator<LargeRequest> {
   const to = '/v1/batches';
   const line = (n: number, messages: string): string =>
-    `{"custom_id":"${n}","method":"POST","url":"/v1/chat/completions","body":{"model":"${MODEL}","max_tokens":1,"messages":${messages}}}\n`;
+    `{"custom_id":"${n}","method":"POST","url":"/v1/chat/completions",` +
+    `"body":{"model":"${MODEL}","max_tokens":1,"messages":${messages}}}\n`;
   yield {
     to,
     what: '3 lines of 1.2 MB of numbers',

@@ -57,9 +57,8 @@ const server = createServer(async (request, response) => {
     for await (const token of sequence.evaluate(tokens, options)) {
       count += 1;
       const content = model.detokenize([token]);
-      response.write(
-        `data: ${JSON.stringify({ content: content === '' ? ' ' : content, tokens_predicted: count, tokens_evaluated: tokens.length })}\n\n`,
-      );
+      const event = { content: content || ' ', tokens_predicted: count, tokens_evaluated: tokens.length };
+      response.write(`data: ${JSON.stringify(event)}\n\n`);
       if (count === most || response.destroyed) break;
     }
     response.end();

@@ -18,8 +18,8 @@ export interface Sample {
 }
 
 /**
- * Waits for a calm machine, at most `calmMs`, and then measures. Throws if a request fails, or if the process of a plugin
- * ends, because its time is then unknown.
+ * Waits for a calm machine, at most `calmMs`, and then measures. Throws if a request fails, or if the process of a
+ * plugin ends, because its time is then unknown.
  */
 export async function sample(load: LoadProcess, subject: Subject, calmMs: number, job: LoadJob): Promise<Sample> {
   await calm(calmMs);

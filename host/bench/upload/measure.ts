@@ -18,7 +18,15 @@ const BOUNDARY = 'a-boundary-of-some-length';
 const HEAD =
   `--${BOUNDARY}\r\ncontent-disposition: form-data; name="clip"; filename="clip.mp4"\r\ncontent-type: ` +
   `video/mp4\r\n\r\n`;
-const TAIL = `\r\n--${BOUNDARY}\r\ncontent-disposition: form-data; name="body"\r\n\r\n{"file":"clip"}\r\n--${BOUNDARY}--\r\n`;
+const TAIL = [
+  '',
+  `--${BOUNDARY}`,
+  'content-disposition: form-data; name="body"',
+  '',
+  '{"file":"clip"}',
+  `--${BOUNDARY}--`,
+  '',
+].join('\r\n');
 /** Bytes that the parser of forms has to examine: none of them begins a boundary, but many equal its first byte. */
 const PIECE = Buffer.from(Array.from({ length: 64 * 1024 }, (_, i) => (i * 31 + (i >> 8)) % 256));
 

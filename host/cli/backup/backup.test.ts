@@ -230,7 +230,7 @@ Backup('refuse damaged, foreign and newer backups, and leave the folder as it wa
         const files = manifestOf(dir).files.filter(({ path }) => path !== 'aana.db');
         await rewrite(dir, { files: [{ path: 'aana.db', bytes: bytes.length, sha256 }, ...files] });
       },
-      /the database of \S+ needs migration 9999 of aana-host, and this version ends with \d+; restore it with the version/,
+      /the database of \S+ needs migration 9999 of aana-host, and this version ends with \d+; restore it with /,
     ],
   ];
   for (const [title, spoil, expected] of cases) {

@@ -88,7 +88,8 @@ export function planText({ changes, settings, refused, unchanged }: ChangePlan):
   const kept = unchanged === 1 ? '1 deployment stays as it is\n' : `${unchanged} deployments stay as they are\n`;
   const end = refused.length > 0 ? 'nothing can be applied because of the lines with "!"\n' : '';
   const isSame = changes.length + settings.length + refused.length === 0;
-  return `${lines.join('')}${set.join('')}${no.join('')}${isSame ? 'nothing changes\n' : ''}${unchanged === 0 ? '' : kept}${end}`;
+  const same = isSame ? 'nothing changes\n' : '';
+  return [...lines, ...set, ...no, same, unchanged === 0 ? '' : kept, end].join('');
 }
 
 /** Asks at the terminal. Throws where there is none. */

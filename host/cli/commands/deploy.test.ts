@@ -44,7 +44,8 @@ const Sample = {
 };
 export const app = new AanaApp({ name: 'sampler', definitions: [Sample] });
 app.registerDeployment('sample', { type: 'Sample', user_config: { size: 2 }, num_replicas: 1 });
-app.registerEndpoint({ name: 'spec', path: '/spec', input: z.strictObject({}), output: any, run: async () => app.handle('sample').call('spec', {}) });
+app.registerEndpoint({ name: 'spec', path: '/spec', input: z.strictObject({}), output: any,
+  run: async () => app.handle('sample').call('spec', {}) });
 `;
 
 Deploy.before(() => {
@@ -254,7 +255,7 @@ Deploy('a failed deployment ends with 1, the state of each deployment and the re
   assert.is(code, 1, err);
   assert.match(
     err,
-    /^sampler +DEPLOY_FAILED\n {2}sample +DEPLOY_FAILED: .*the file model\.bin is truncated.*\n(.*\n)*error: .*the file model\.bin is truncated/m,
+    /^sampler +DEPLOY_FAILED\n {2}sample +DEPLOY_FAILED: .*model\.bin is trunc.*\n(.*\n)*error: .*model\.bin is trunc/m,
   );
 });
 

@@ -21,7 +21,9 @@ const HELLO = `
 import { AanaApp } from 'aana-host';
 import * as z from 'zod';
 export const app = new AanaApp({ name: 'greeter' });
-app.registerEndpoint({ name: 'hello', path: '/hello', input: z.strictObject({ who: z.string().default('you') }), output: z.unknown(), run: async ({ who }) => ({ text: 'hello ' + who }) });
+app.registerEndpoint({ name: 'hello', path: '/hello',
+  input: z.strictObject({ who: z.string().default('you') }), output: z.unknown(),
+  run: async ({ who }) => ({ text: 'hello ' + who }) });
 `;
 
 Listening.before(() => {

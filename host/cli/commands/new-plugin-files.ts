@@ -142,7 +142,8 @@ curl -s -F 'body={"who":"Ada"}' http://127.0.0.1:8000/${name}/greet
 {"greeting":"Hello, Ada!"}
 \`\`\`
 
-\`aana.config.json\` deploys no models, so that the server starts at once. To use speech recognition or a language model, remove
-\`"deployments": {}\`, add \`"capabilities": ["deployments"], "deployments": ["*"]\` to \`plugin.json\` and call \`ctx.asr\` or \`ctx.llm\`.
+\`aana.config.json\` deploys no models, so that the server starts at once. To use speech recognition or a language
+model, remove \`"deployments": {}\`, add \`"capabilities": ["deployments"], "deployments": ["*"]\` to \`plugin.json\`
+and call \`ctx.asr\` or \`ctx.llm\`.
 The guide is \`node_modules/aana-host/docs/plugins.md\`.
 `;

@@ -61,7 +61,16 @@ Plugins('are listed, and reloaded by command and by SIGHUP; the socket is remove
   assert.match(listed?.digest ?? '', /^[0-9a-f]{64}$/);
   assert.match(
     (await run('plugins')).out,
-    /^say-hello 0\.1\.0\n {2}state +running\n {2}source +\/.*say-hello\n {2}sha256 +[0-9a-f]{64}\n {2}endpoints +\/say-hello\/greet\n {2}limits +memory_bytes 134217728, .*\n {2}process +\d+ MB of its own; .*; ended unexpectedly 0 times\n {2}requests +running 0, queued 0, done 1, failed 0, denied calls 0, cpu \d+ ms\n$/,
+    new RegExp(
+      String.raw`^say-hello 0\.1\.0` +
+        String.raw`\n {2}state +running` +
+        String.raw`\n {2}source +\/.*say-hello` +
+        String.raw`\n {2}sha256 +[0-9a-f]{64}` +
+        String.raw`\n {2}endpoints +\/say-hello\/greet` +
+        String.raw`\n {2}limits +memory_bytes 134217728, .*` +
+        String.raw`\n {2}process +\d+ MB of its own; .*; ended unexpectedly 0 times` +
+        String.raw`\n {2}requests +running 0, queued 0, done 1, failed 0, denied calls 0, cpu \d+ ms\n$`,
+    ),
   );
   assert.match((await run('plugins', 'reload')).out, /^say-hello: reloaded: version 0\.1\.0, [0-9a-f]{12}\n$/);
   assert.match(

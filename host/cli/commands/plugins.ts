@@ -39,7 +39,8 @@ export async function pluginsList({ out, ...at }: ApplicationCommand, asJson: bo
       ],
     ];
     out.write(
-      `${name}${version === null ? '' : ` ${version}`}\n${lines.map(([key, value]) => `  ${key?.padEnd(10)} ${value}\n`).join('')}`,
+      `${name}${version === null ? '' : ` ${version}`}\n` +
+        lines.map(([key, value]) => `  ${key?.padEnd(10)} ${value}\n`).join(''),
     );
   }
   if (plugins.length === 0) out.write('the server has no plugins\n');

@@ -44,8 +44,8 @@ export function addPluginCommands(root: Command, command: MakeCommand, state: { 
     .option('--file <field=path>', 'a file that the input names, as an upload would be; may be repeated', collected, [])
     .addHelpText(
       'after',
-      '\nThe input is JSON, @<file> or - for the standard input; without it, {}. Deployments are those of the running\n' +
-        'application; without one, those of the configuration start when they are called.',
+      '\nThe input is JSON, @<file> or - for the standard input; without it, {}. Deployments are those of the ' +
+        'running\napplication; without one, those of the configuration start when they are called.',
     )
     .action(async (plugin: string, endpoint: string, input: string | undefined, options: Options) => {
       const application = localApplicationOf(options);

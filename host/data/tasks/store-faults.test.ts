@@ -270,8 +270,10 @@ function postgresTests(databases: TestDatabases): void {
   Faults('fail at once when the database refuses their result', async ({ context, config, direct }) => {
     const refuse = (name: string, table: string, condition: string): Promise<void> =>
       direct.write((connection) =>
-        connection.script(`create function ${name}() returns trigger language plpgsql as $$ begin raise exception 'no such ${name}' using errcode = 'check_violation'; end $$;
-          create trigger ${name} before insert or update on ${table} for each row when (${condition}) execute function ${name}()`),
+        connection.script(`create function ${name}() returns trigger language plpgsql as $$
+            begin raise exception 'no such ${name}' using errcode = 'check_violation'; end $$;
+          create trigger ${name} before insert or update on ${table}
+            for each row when (${condition}) execute function ${name}()`),
       );
     await refuse('value', 'task_events', "new.event = 'chunk' and new.data::text = '13'");
     await refuse('result', 'tasks', "new.result::text = '[14]'");

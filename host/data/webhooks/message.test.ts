@@ -18,7 +18,9 @@ const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString('latin1'
 Message('has the keys of the Python SDK in their order, in ASCII', () => {
   assert.is(
     text(messageBody(DELIVERY, false)),
-    String.raw`{"event":"task.completed","payload":{"task_id":"t","task_type":"/video/transcribe","status":"completed","result":{"z":1,"a":"Gr\u00fc\u00dfe \u2603 \ud83d\ude00 \u007f\n"},"num_retries":1}}`,
+    String.raw`{"event":"task.completed","payload":{"task_id":"t","task_type":"/video/transcribe",` +
+      String.raw`"status":"completed","result":{"z":1,"a":"Gr\u00fc\u00dfe \u2603 \ud83d\ude00 \u007f\n"},` +
+      String.raw`"num_retries":1}}`,
   );
 });
 

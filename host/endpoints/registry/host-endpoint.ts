@@ -86,7 +86,8 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
     return JSON.stringify(value) ?? 'null';
   };
   const outputSchema = schemaOf(output, 'output', name);
-  for (const typesOf of [textTypesOf, bytesTypesOf]) typesOf({ name, outputSchema, streaming }); // throws if the schema names a wrong media type
+  // These throw if the schema names a wrong media type.
+  for (const typesOf of [textTypesOf, bytesTypesOf]) typesOf({ name, outputSchema, streaming });
   return {
     ...options,
     description,

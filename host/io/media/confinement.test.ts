@@ -60,7 +60,8 @@ if (ffmpegPath === undefined) {
   });
 
   const playlist = (url: string): string =>
-    `#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n#EXT-X-MEDIA-SEQUENCE:0\n#EXTINF:1.0,\n${url}\n#EXT-X-ENDLIST\n`;
+    `#EXTM3U\n#EXT-X-VERSION:3\n#EXT-X-TARGETDURATION:2\n` +
+    `#EXT-X-MEDIA-SEQUENCE:0\n#EXTINF:1.0,\n${url}\n#EXT-X-ENDLIST\n`;
   const manifest = (url: string): string =>
     `<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static" mediaPresentationDuration="PT1S" ` +
     `profiles="urn:mpeg:dash:profile:isoff-on-demand:2011"><Period><AdaptationSet ` +

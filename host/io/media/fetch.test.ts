@@ -81,7 +81,7 @@ Fetch('refuses private addresses in every spelling and behind a name, without co
     assert.is(error.kind, 'denied');
     assert.match(
       error.message,
-      /^the host \S+ has a private address, or one of this server; start the server with --allow-private-urls to allow it$/,
+      /^the host \S+ has a private address, or one of this server; start .* --allow-private-urls to allow it$/,
     );
   }
   assert.is(requests.length, 0);
@@ -314,9 +314,11 @@ const fileBytes = 50_000;
 if (launcherPath() && boundsFiles()) {
   Fetch('names the directory when the disk is full', async () => {
     const { url } = await serve((_, response) => response.end(Buffer.alloc(200_000)));
-    const program = `const { fetchToFile } = await import(${JSON.stringify(new URL('./fetch.js', import.meta.url).href)});
-      const saved = fetchToFile(${JSON.stringify(url)}, ${JSON.stringify(file)}, ${JSON.stringify({ ...OPTIONS, maxBytes: 1e9 })});
-      console.log(JSON.stringify(await saved.then((bytes) => ['saved', '', String(bytes)], (e) => [e.name, e.kind, e.message])))`;
+    const [module, options] = [new URL('./fetch.js', import.meta.url).href, { ...OPTIONS, maxBytes: 1e9 }];
+    const program = `const { fetchToFile } = await import(${JSON.stringify(module)});
+      const saved = fetchToFile(${[url, file, options].map((one) => JSON.stringify(one)).join()});
+      const told = await saved.then((bytes) => ['saved', '', String(bytes)], (e) => [e.name, e.kind, e.message]);
+      console.log(JSON.stringify(told))`;
     const result = await runContained(process.execPath, ['--input-type=module', '-e', program], { fileBytes });
     assert.is(result.code, 0, `ended with ${result.code ?? result.signal}: ${result.stderr}`);
     const [name, kind, message] = JSON.parse(result.stdout.toString()) as [string, string, string];

@@ -200,8 +200,9 @@ function pinnedLookup(addresses: readonly string[]): LookupFunction {
 
 export function proxyHeaders({ username, password }: URL): Record<string, string> {
   if (username === '' && password === '') return {};
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return {
-    'proxy-authorization': `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`,
+    'proxy-authorization': `Basic ${Buffer.from(credentials).toString('base64')}`,
   };
 }
 

@@ -22,18 +22,27 @@ const server = createServer((_, response) => { asked++; response.end('secret'); 
 await new Promise((resolve) => server.once('listening', resolve));
 const ask = async (host) => {
   try {
-    return (await requestGuarded({ method: 'get', url: 'http://' + host + ':' + server.address().port + '/', headers: [] }, options)).status;
+    const url = 'http://' + host + ':' + server.address().port + '/';
+    return (await requestGuarded({ method: 'get', url, headers: [] }, options)).status;
   } catch (error) {
     return error.name;
   }
 };
-const askAll = async () => [await ask('8.8.4.4'), await ask('[2606:4700:4700::99]'), await ask('[::ffff:8.8.4.4]'), await ask('[64:ff9b::808:404]')];
+const HOSTS = ['8.8.4.4', '[2606:4700:4700::99]', '[::ffff:8.8.4.4]', '[64:ff9b::808:404]'];
+const askAll = async () => {
+  const answers = [];
+  for (const host of HOSTS) answers.push(await ask(host));
+  return answers;
+};
 execFileSync('ip', ['link', 'set', 'lo', 'up']);
 const before = await askAll();
 for (const address of ADDRESSES) execFileSync('ip', ['addr', 'add', address, 'dev', 'lo']);
 const after = await askAll();
-const allowed = (await requestGuarded({ method: 'get', url: 'http://8.8.4.4:' + server.address().port + '/', headers: [] }, { ...options, allowPrivate: true })).status;
-console.log(JSON.stringify({ before, after, allowed, asked, foreign: ['8.8.4.4', '8.8.8.8', 'nonsense'].map(isForeignAddress) }));
+const url = 'http://8.8.4.4:' + server.address().port + '/';
+const request = { method: 'get', url, headers: [] };
+const allowed = (await requestGuarded(request, { ...options, allowPrivate: true })).status;
+const foreign = ['8.8.4.4', '8.8.8.8', 'nonsense'].map(isForeignAddress);
+console.log(JSON.stringify({ before, after, allowed, asked, foreign }));
 process.exit();
 `;
 

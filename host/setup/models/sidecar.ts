@@ -81,6 +81,8 @@ export async function writeSidecar(file: string, sidecar: Sidecar): Promise<void
 }
 
 export function damagedError(id: string, file: string, reason: string): AanaError {
-  const message = `model ${id} is truncated or changed (${file}: ${reason}); run "aana-host models rm ${id}" and pull it again`;
-  return fail('ModelDamaged', message, { data: { id, file } });
+  const advice = `run "aana-host models rm ${id}" and pull it again`;
+  return fail('ModelDamaged', `model ${id} is truncated or changed (${file}: ${reason}); ${advice}`, {
+    data: { id, file },
+  });
 }

@@ -237,17 +237,14 @@ Store('continues a pull that was cut off', async ({ store, cacheDir, server }) =
 Store('names the reason of each source when all sources fail', async ({ cacheDir }) => {
   const store = new ModelStore({ cacheDir, log: silentLogger, hfEndpoint: NOWHERE });
   const message = await messageOf(store.pull('whisper-small:f16'));
-  assert.match(
-    message,
-    /^DownloadFailed: whisper-small:f16 could not be fetched from any source:\n {2}- hub:ggerganov\/whisper\.cpp\/ggml-small\.bin: .*127\.0\.0\.1:9 cannot be reached/,
-  );
+  assert.match(message, /^DownloadFailed: whisper-small:f16 could not .*:\n {2}- hub:.*\/ggml-small\.bin: .*:9 cannot/);
 });
 
 Store('lists the sources of the 16-bit file for a quantized file', async ({ cacheDir }) => {
   const store = new ModelStore({ cacheDir, log: silentLogger, hfEndpoint: NOWHERE });
   assert.match(
     await messageOf(store.pull('whisper-small')),
-    /^DownloadFailed: whisper-small could not be fetched from any source:\n {2}- hub:ggerganov\/whisper\.cpp\/ggml-small\.bin: [^\n]*$/,
+    /^DownloadFailed: whisper-small could not be fetched .*:\n {2}- hub:.*\/whisper\.cpp\/ggml-small\.bin: [^\n]*$/,
   );
 });
 

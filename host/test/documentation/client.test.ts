@@ -19,7 +19,10 @@ import { ApiError, Client, openFile, type GrowTreeResponse, type ListColoursRequ
 
 const client = new Client({ apiKey: 'unused' });
 const say = (what: string, value: unknown): void => console.log(JSON.stringify([what, value]));
-const failureOf = (error: unknown): unknown => error instanceof ApiError ? [error.status, error.error, error.validation.map(({ loc }) => loc)] : String(error);
+const failureOf = (error: unknown): unknown => {
+  if (!(error instanceof ApiError)) return String(error);
+  return [error.status, error.error, error.validation.map(({ loc }) => loc)];
+};
 
 const { name, of } = await client.mixColours({ colours: [{ name: 'red' }, { name: 'blue', alpha: 0 }] });
 say('mixed', [name, of.length]);
@@ -30,12 +33,14 @@ const either = await client.listColours(input);
 const tabled = await (await client.deferListColours({ colours: [{ name: 'red' }], format: 'csv' })).wait();
 // @ts-expect-error the answer is a text
 say('listed colours', [names, csv, either, tabled.names, tabled.text]);
-const grown: GrowTreeResponse = await client.growTree({ tree: { label: 'root', children: [{ label: 'é' }] }, pair: ['a', 1] });
+const tree = { label: 'root', children: [{ label: 'é' }] };
+const grown: GrowTreeResponse = await client.growTree({ tree, pair: ['a', 1] });
 say('grown', grown.leaves);
 
 const clip = await openFile(process.argv[2] ?? '');
 say('described', await client.describeVideo({ video: { content: clip } }));
-say('joined', await client.joinFiles({ files: [{ file: new Blob(['one ']) }, { file: 'two' }, { file: clip, times: 2 }] }, { files: { two: new Blob(['two ']) } }));
+const files = [{ file: new Blob(['one ']) }, { file: 'two' }, { file: clip, times: 2 }];
+say('joined', await client.joinFiles({ files }, { files: { two: new Blob(['two ']) } }));
 
 const counted: number[] = [];
 for await (const { n } of client.countStream({ until: 4 })) counted.push(n);
@@ -51,7 +56,8 @@ say('refused', await client.refuse({ kind: 'denied' }).catch(failureOf));
 say('invalid', await client.mixColours({}).catch(failureOf));
 // @ts-expect-error there is no such key
 say('unknown key', await client.neverKept({ wrong: 1 }).catch(failureOf));
-say('aborted', await client.mixColours({ colours: [] }, { signal: AbortSignal.abort(new Error('enough')) }).catch(failureOf));
+const signal = AbortSignal.abort(new Error('enough'));
+say('aborted', await client.mixColours({ colours: [] }, { signal }).catch(failureOf));
 
 const task = await client.deferCountStream({ until: 3 }, { priority: 1, idempotencyKey: 'once' });
 say('same task', (await client.deferCountStream({ until: 3 }, { priority: 1, idempotencyKey: 'once' })).id === task.id);

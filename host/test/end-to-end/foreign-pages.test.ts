@@ -172,7 +172,9 @@ async function load(page: Page, html: string): Promise<void> {
   await page.evaluate(`new Promise((resolve) => {
     const box = document.createElement('div');
     box.innerHTML = ${JSON.stringify(html)};
-    const loaded = box.firstElementChild.tagName === 'SCRIPT' ? Object.assign(document.createElement('script'), { src: box.firstElementChild.src }) : box.firstElementChild;
+    const first = box.firstElementChild;
+    const isScript = first.tagName === 'SCRIPT';
+    const loaded = isScript ? Object.assign(document.createElement('script'), { src: first.src }) : first;
     loaded.onload = loaded.onerror = () => resolve(true);
     document.body.append(loaded);
   })`);
@@ -191,8 +193,11 @@ async function sendForm(
   await page.evaluate(`new Promise((resolve) => {
     const frame = Object.assign(document.createElement('iframe'), { name: 'answer' + Math.random() });
     document.body.append(frame);
-    const form = Object.assign(document.createElement('form'), { action: ${JSON.stringify(action)}, method: '${method}', enctype: '${type}', target: frame.name });
-    for (const [name, value] of Object.entries(${JSON.stringify(fields)})) form.append(Object.assign(document.createElement('input'), { name, value }));
+    const form = Object.assign(document.createElement('form'), {
+      action: ${JSON.stringify(action)}, method: '${method}', enctype: '${type}', target: frame.name,
+    });
+    for (const [name, value] of Object.entries(${JSON.stringify(fields)}))
+      form.append(Object.assign(document.createElement('input'), { name, value }));
     document.body.append(form);
     frame.onload = () => { if (frame.seen) resolve(true); };
     setTimeout(() => { frame.seen = true; form.submit(); }, 50);

@@ -15,18 +15,32 @@ const Outgoing = suite('outgoing requests of a server');
 
 const SOURCE = `import { defineEndpoint, defineHelper, definePlugin, VideoInput, z } from 'aana-host/plugin';
 const ask = defineEndpoint({
-  name: 'ask', path: '/ask', summary: 'Ask a URL', input: z.object({ url: z.string() }), output: z.object({ status: z.number(), text: z.string() }),
-  run: async ({ url }) => { const answer = await fetch(url); return { status: answer.status, text: await answer.text() }; },
+  name: 'ask', path: '/ask', summary: 'Ask a URL',
+  input: z.object({ url: z.string() }), output: z.object({ status: z.number(), text: z.string() }),
+  run: async ({ url }) => {
+    const answer = await fetch(url);
+    return { status: answer.status, text: await answer.text() };
+  },
 });
 const open = defineEndpoint({
-  name: 'open', path: '/open', summary: 'Open a video', input: z.object({ video: VideoInput }), output: z.object({ duration: z.optional(z.number()) }),
-  run: async ({ video }, ctx) => { using opened = await ctx.video.open(video); return { duration: opened.info.duration }; },
+  name: 'open', path: '/open', summary: 'Open a video',
+  input: z.object({ video: VideoInput }), output: z.object({ duration: z.optional(z.number()) }),
+  run: async ({ video }, ctx) => {
+    using opened = await ctx.video.open(video);
+    return { duration: opened.info.duration };
+  },
 });
-const carry = async (url, ctx) => { try { using opened = await ctx.video.open({ url }); return 'opened'; } catch ({ name, message }) { return name + ': ' + message; } };
+const carry = async (url, ctx) => {
+  try { using opened = await ctx.video.open({ url }); return 'opened'; }
+  catch ({ name, message }) { return name + ': ' + message; } };
 const helper = defineHelper({ name: 'carry', input: z.string(), output: z.string(), run: carry });
 const leak = defineEndpoint({
-  name: 'leak', path: '/leak', summary: 'Carry a secret out', input: z.object({ server: z.string(), video: z.string() }), output: z.array(z.string()), uses: ['remote'],
-  run: ({ server, video }, ctx) => Promise.all([carry(server + '/?s3cret', ctx), ctx.runRemote(helper, server + '/?s3cret'), ctx.runRemote(helper, video)]),
+  name: 'leak', path: '/leak', summary: 'Carry a secret out',
+  input: z.object({ server: z.string(), video: z.string() }), output: z.array(z.string()), uses: ['remote'],
+  run: ({ server, video }, ctx) => {
+    const own = server + '/?s3cret';
+    return Promise.all([carry(own, ctx), ctx.runRemote(helper, own), ctx.runRemote(helper, video)]);
+  },
 });
 export const endpoint = definePlugin([ask, open, leak], { helpers: [helper] });
 `;

@@ -48,7 +48,8 @@ Guide.before(async () => {
   await writeFile(
     join(bin, 'link.mjs'),
     `import { linkDependencies } from ` +
-      `${JSON.stringify(join(packageRoot, 'dist/host/test/helpers/plugin-project.js'))};\nlinkDependencies(process.cwd());\n`,
+      `${JSON.stringify(join(packageRoot, 'dist/host/test/helpers/plugin-project.js'))};\n` +
+      'linkDependencies(process.cwd());\n',
   );
   env = {
     ...process.env,

@@ -77,7 +77,8 @@ function contentOf(body: Body): { readonly type?: string; readonly bytes: Buffer
   if (body.kind === 'none') return { bytes: Buffer.alloc(0) };
   if (body.kind === 'text') return { type: body.type, bytes: Buffer.from(body.text) };
   const parts = body.parts.map(({ name, filename, content }) => {
-    const disposition = `form-data; name="${quoted(name)}"${filename === undefined ? '' : `; filename="${quoted(filename)}"`}`;
+    const file = filename === undefined ? '' : `; filename="${quoted(filename)}"`;
+    const disposition = `form-data; name="${quoted(name)}"${file}`;
     return (
       `--${BOUNDARY}\r\nContent-Disposition: ` +
       `${disposition}\r\n${filename === undefined ? '' : 'Content-Type: video/mp4\r\n'}\r\n${content}\r\n`
@@ -106,7 +107,8 @@ export function curlLine(url: string, { method, path, headers, body }: FuzzReque
         : ` --data-binary ${shellQuoted(bytes.toString())}`;
   return (
     `curl -i -X ${method} ` +
-    `${shellQuoted(`${url}${path}`)}${all.map(([name, value]) => ` -H ${shellQuoted(`${name}: ${value}`)}`).join('')}${data}`
+    `${shellQuoted(`${url}${path}`)}` +
+    `${all.map(([name, value]) => ` -H ${shellQuoted(`${name}: ${value}`)}`).join('')}${data}`
   );
 }
 

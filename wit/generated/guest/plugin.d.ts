@@ -33,7 +33,8 @@ declare module 'aana:host/plugin@0.1.0' {
   export type * as AanaHostProgress010 from 'aana:host/progress@0.1.0'; // import aana:host/progress@0.1.0
   export type * as AanaHostRandom010 from 'aana:host/random@0.1.0'; // import aana:host/random@0.1.0
   export type * as AanaHostRemote010 from 'aana:host/remote@0.1.0'; // import aana:host/remote@0.1.0
-  export type * as AanaHostRepositoriesWrite010 from 'aana:host/repositories-write@0.1.0'; // import aana:host/repositories-write@0.1.0
+  export type * as AanaHostRepositoriesWrite010 from 'aana:host/repositories-write@0.1.0';
+    // import aana:host/repositories-write@0.1.0
   export type * as AanaHostRepositories010 from 'aana:host/repositories@0.1.0'; // import aana:host/repositories@0.1.0
   export type * as AanaHostSettings010 from 'aana:host/settings@0.1.0'; // import aana:host/settings@0.1.0
   export type * as AanaHostStorage010 from 'aana:host/storage@0.1.0'; // import aana:host/storage@0.1.0

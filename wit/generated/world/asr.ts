@@ -72,7 +72,9 @@ export interface Params {
   readonly task?: Task | undefined;
   /** Text before each part of the speech, at most 4,000 characters. Names and terms are written as they stand there. */
   readonly initialPrompt?: string | undefined;
-  /** A text whose tokens have a lower mean log-probability is unlikely, and the next temperature is tried. -100 to 0. */
+  /**
+   * A text whose tokens have a lower mean log-probability is unlikely, and the next temperature is tried. -100 to 0.
+   */
   readonly logProbThreshold?: number | undefined;
   /** An unlikely text is left out where the probability that nobody speaks is higher. 0 to 1. */
   readonly noSpeechThreshold?: number | undefined;
@@ -106,7 +108,9 @@ export interface TranscribeOptions {
   readonly promptResetOnTemperature?: number | undefined;
   /** The search with beams ends when so many times `beam-size` texts have ended. 0.1 to 10. */
   readonly patience?: number | undefined;
-  /** A text that compression makes so many times shorter repeats itself, and the next temperature is tried. 0 to 100. */
+  /**
+   * A text that compression makes so many times shorter repeats itself, and the next temperature is tried. 0 to 100.
+   */
   readonly compressionRatioThreshold?: number | undefined;
   /** Above 1, tokens that the text has become less likely. 1 to 10. */
   readonly repetitionPenalty?: number | undefined;
@@ -188,9 +192,14 @@ export interface Asr {
 /** Its calls as they cross to the host. A resource is the number of its handle. */
 export interface AsrCalls {
   'asr.next': { readonly args: readonly [transcriptions: number]; readonly value: readonly Transcription[] };
-  'asr.transcribe': { readonly args: readonly [deployment: string, audio: number, params: Params]; readonly value: Transcription };
-  'asr.transcribe-stream': { readonly args: readonly [deployment: string, audio: number, params: Params]; readonly value: number };
-  'asr.next-detailed': { readonly args: readonly [detailedTranscriptions: number]; readonly value: readonly DetailedTranscription[] };
-  'asr.transcribe-with': { readonly args: readonly [deployment: string, audio: number, options: TranscribeOptions]; readonly value: DetailedTranscription };
-  'asr.transcribe-stream-with': { readonly args: readonly [deployment: string, audio: number, options: TranscribeOptions]; readonly value: number };
+  'asr.transcribe': { readonly args: readonly [deployment: string, audio: number, params: Params];
+    readonly value: Transcription };
+  'asr.transcribe-stream': { readonly args: readonly [deployment: string, audio: number, params: Params];
+    readonly value: number };
+  'asr.next-detailed': { readonly args: readonly [detailedTranscriptions: number];
+    readonly value: readonly DetailedTranscription[] };
+  'asr.transcribe-with': { readonly args: readonly [deployment: string, audio: number, options: TranscribeOptions];
+    readonly value: DetailedTranscription };
+  'asr.transcribe-stream-with': { readonly args: readonly [deployment: string, audio: number,
+    options: TranscribeOptions]; readonly value: number };
 }

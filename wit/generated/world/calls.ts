@@ -15,4 +15,6 @@ import type { RemoteCalls } from './remote.ts';
 import type { OutputCalls } from './output.ts';
 
 /** All calls of guests as they cross to the host, by name. */
-export interface HostCalls extends CryptoCalls, ConcurrencyCalls, SettingsCalls, UploadsCalls, MediaCalls, DeploymentsCalls, AsrCalls, LlmCalls, StorageCalls, RepositoriesCalls, RepositoriesWriteCalls, HttpCalls, RemoteCalls, OutputCalls {}
+export interface HostCalls extends CryptoCalls, ConcurrencyCalls, SettingsCalls, UploadsCalls, MediaCalls,
+  DeploymentsCalls, AsrCalls, LlmCalls, StorageCalls, RepositoriesCalls, RepositoriesWriteCalls, HttpCalls,
+  RemoteCalls, OutputCalls {}

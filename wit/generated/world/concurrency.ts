@@ -27,5 +27,6 @@ export interface Concurrency {
 
 /** Its calls as they cross to the host. A resource is the number of its handle. */
 export interface ConcurrencyCalls {
-  'concurrency.wait': { readonly args: readonly [calls: ArrayLike<number>, milliseconds: number | undefined]; readonly value: ArrayLike<number> };
+  'concurrency.wait': { readonly args: readonly [calls: ArrayLike<number>, milliseconds: number | undefined];
+    readonly value: ArrayLike<number> };
 }

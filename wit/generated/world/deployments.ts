@@ -14,22 +14,30 @@ export interface Chunks extends Disposable {
 
 /** The interface `deployments` as a guest sees it. A function that fails throws the record `error`. */
 export interface Deployments {
-  /** Calls a method. `args` is a JSON object with its parameters by name. `{"$audio": n}` in it stands for `audio[n]`. */
+  /**
+   * Calls a method. `args` is a JSON object with its parameters by name. `{"$audio": n}` in it stands for `audio[n]`.
+   */
   call(deployment: string, method: string, args: string, audio: readonly Audio[]): string;
   /** Calls a streaming method. Dropping the stream cancels it. */
   open(deployment: string, method: string, args: string, audio: readonly Audio[]): Chunks;
   /** Calls a method as `call` does. `{"$image": n}` in the arguments stands for `images[n]`. */
-  callWithImages(deployment: string, method: string, args: string, audio: readonly Audio[], images: readonly Image[]): string;
+  callWithImages(deployment: string, method: string, args: string, audio: readonly Audio[],
+    images: readonly Image[]): string;
   /** Calls a streaming method as `open` does. `{"$image": n}` in the arguments stands for `images[n]`. */
-  openWithImages(deployment: string, method: string, args: string, audio: readonly Audio[], images: readonly Image[]): Chunks;
+  openWithImages(deployment: string, method: string, args: string, audio: readonly Audio[],
+    images: readonly Image[]): Chunks;
 }
 
 /** Its calls as they cross to the host. A resource is the number of its handle. */
 export interface DeploymentsCalls {
   'deployments.next': { readonly args: readonly [chunks: number]; readonly value: readonly string[] };
   'deployments.returned': { readonly args: readonly [chunks: number]; readonly value: string };
-  'deployments.call': { readonly args: readonly [deployment: string, method: string, args: string, audio: readonly number[]]; readonly value: string };
-  'deployments.open': { readonly args: readonly [deployment: string, method: string, args: string, audio: readonly number[]]; readonly value: number };
-  'deployments.call-with-images': { readonly args: readonly [deployment: string, method: string, args: string, audio: readonly number[], images: readonly number[]]; readonly value: string };
-  'deployments.open-with-images': { readonly args: readonly [deployment: string, method: string, args: string, audio: readonly number[], images: readonly number[]]; readonly value: number };
+  'deployments.call': { readonly args: readonly [deployment: string, method: string, args: string,
+    audio: readonly number[]]; readonly value: string };
+  'deployments.open': { readonly args: readonly [deployment: string, method: string, args: string,
+    audio: readonly number[]]; readonly value: number };
+  'deployments.call-with-images': { readonly args: readonly [deployment: string, method: string, args: string,
+    audio: readonly number[], images: readonly number[]]; readonly value: string };
+  'deployments.open-with-images': { readonly args: readonly [deployment: string, method: string, args: string,
+    audio: readonly number[], images: readonly number[]]; readonly value: number };
 }

@@ -86,7 +86,8 @@ export interface Http {
 /** Its calls as they cross to the host. A resource is the number of its handle. */
 export interface HttpCalls {
   'http.fetch': { readonly args: readonly [request: Request]; readonly value: Response };
-  'http.send': { readonly args: readonly [head: RequestHead, body: RequestBody | undefined]; readonly value: ExchangeHandle };
+  'http.send': { readonly args: readonly [head: RequestHead, body: RequestBody | undefined];
+    readonly value: ExchangeHandle };
   'http.read': { readonly args: readonly [exchange: number, least: number]; readonly value: Base64 };
   'http.read-text': { readonly args: readonly [exchange: number, least: number]; readonly value: string };
 }

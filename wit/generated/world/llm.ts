@@ -316,13 +316,18 @@ export interface Llm {
 export interface LlmCalls {
   'llm.next': { readonly args: readonly [textStream: number]; readonly value: readonly string[] };
   'llm.forward': { readonly args: readonly [textStream: number]; readonly value: undefined };
-  'llm.chat': { readonly args: readonly [deployment: string, dialog: readonly Message[], options: Options]; readonly value: Message };
-  'llm.chat-stream': { readonly args: readonly [deployment: string, dialog: readonly Message[], options: Options]; readonly value: number };
-  'llm.count-dialog-tokens': { readonly args: readonly [deployment: string, dialog: readonly Message[]]; readonly value: TokenCount };
+  'llm.chat': { readonly args: readonly [deployment: string, dialog: readonly Message[], options: Options];
+    readonly value: Message };
+  'llm.chat-stream': { readonly args: readonly [deployment: string, dialog: readonly Message[], options: Options];
+    readonly value: number };
+  'llm.count-dialog-tokens': { readonly args: readonly [deployment: string, dialog: readonly Message[]];
+    readonly value: TokenCount };
   'llm.count-tokens': { readonly args: readonly [deployment: string, text: string]; readonly value: TokenCount };
   'llm.next-pieces': { readonly args: readonly [completionStream: number]; readonly value: readonly Piece[] };
   'llm.end': { readonly args: readonly [completionStream: number]; readonly value: CompletionEnd };
   'llm.forward-pieces': { readonly args: readonly [completionStream: number]; readonly value: undefined };
-  'llm.complete': { readonly args: readonly [deployment: string, request: CompletionRequest, images: readonly number[]]; readonly value: Completion };
-  'llm.complete-stream': { readonly args: readonly [deployment: string, request: CompletionRequest, images: readonly number[]]; readonly value: number };
+  'llm.complete': { readonly args: readonly [deployment: string, request: CompletionRequest,
+    images: readonly number[]]; readonly value: Completion };
+  'llm.complete-stream': { readonly args: readonly [deployment: string, request: CompletionRequest,
+    images: readonly number[]]; readonly value: number };
 }

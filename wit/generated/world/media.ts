@@ -110,7 +110,9 @@ export interface MediaCalls {
   'media.extract-audio': { readonly args: readonly [video: number, channels: Channels]; readonly value: AudioHandle };
   'media.open-image': { readonly args: readonly [source: Source]; readonly value: ImageHandle };
   'media.decode': { readonly args: readonly [file: Uint8Array]; readonly value: ImageHandle };
-  'media.image-pixels': { readonly args: readonly [image: number, width: number, height: number]; readonly value: Uint8Array };
+  'media.image-pixels': { readonly args: readonly [image: number, width: number, height: number];
+    readonly value: Uint8Array };
   'media.decode-base64': { readonly args: readonly [file: Base64]; readonly value: ImageHandle };
-  'media.pixels-base64': { readonly args: readonly [image: number, width: number, height: number]; readonly value: Base64 };
+  'media.pixels-base64': { readonly args: readonly [image: number, width: number, height: number];
+    readonly value: Base64 };
 }

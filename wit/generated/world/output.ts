@@ -31,8 +31,8 @@ export interface Output {
    */
   begin(head: AnswerHead): void;
   /**
-   * Sends bytes of the answer. It returns when the client has room for more. Fails with `cancelled` when the client has
-   * gone.
+   * Sends bytes of the answer. It returns when the client has room for more. Fails with `cancelled` when the client
+   * has gone.
    */
   send(bytes: Base64): void;
 }

@@ -59,9 +59,11 @@ export interface RepositoriesWrite {
 
 /** Its calls as they cross to the host. A resource is the number of its handle. */
 export interface RepositoriesWriteCalls {
-  'repositories-write.create-media': { readonly args: readonly [mediaId: string, mediaType: string]; readonly value: undefined };
+  'repositories-write.create-media': { readonly args: readonly [mediaId: string, mediaType: string];
+    readonly value: undefined };
   'repositories-write.save-video': { readonly args: readonly [video: NewVideo]; readonly value: string };
-  'repositories-write.save-captions': { readonly args: readonly [captions: readonly NewCaption[]]; readonly value: ArrayLike<number> };
+  'repositories-write.save-captions': { readonly args: readonly [captions: readonly NewCaption[]];
+    readonly value: ArrayLike<number> };
   'repositories-write.save-transcript': { readonly args: readonly [transcript: NewTranscript]; readonly value: RowId };
   'repositories-write.delete-media': { readonly args: readonly [mediaId: string]; readonly value: undefined };
   'repositories-write.delete-caption': { readonly args: readonly [id: RowId]; readonly value: undefined };

@@ -60,7 +60,9 @@ export interface Repositories {
    */
   listVideos(after: string | undefined, limit: number): readonly VideoRecord[];
   readCaption(id: RowId): CaptionRecord;
-  /** Returns the captions of one media after `after`, in the order of their times. Empty when the media do not exist. */
+  /**
+   * Returns the captions of one media after `after`, in the order of their times. Empty when the media do not exist.
+   */
   listCaptions(mediaId: string, after: CaptionPlace | undefined, limit: number): readonly CaptionRecord[];
   readTranscript(id: RowId): TranscriptRecord;
   /** Returns the transcripts of one media with ids above `after`, the oldest first, without their texts. */
@@ -71,9 +73,12 @@ export interface Repositories {
 export interface RepositoriesCalls {
   'repositories.media-exists': { readonly args: readonly [mediaId: string]; readonly value: boolean };
   'repositories.read-video': { readonly args: readonly [mediaId: string]; readonly value: VideoRecord };
-  'repositories.list-videos': { readonly args: readonly [after: string | undefined, limit: number]; readonly value: readonly VideoRecord[] };
+  'repositories.list-videos': { readonly args: readonly [after: string | undefined, limit: number];
+    readonly value: readonly VideoRecord[] };
   'repositories.read-caption': { readonly args: readonly [id: RowId]; readonly value: CaptionRecord };
-  'repositories.list-captions': { readonly args: readonly [mediaId: string, after: CaptionPlace | undefined, limit: number]; readonly value: readonly CaptionRecord[] };
+  'repositories.list-captions': { readonly args: readonly [mediaId: string, after: CaptionPlace | undefined,
+    limit: number]; readonly value: readonly CaptionRecord[] };
   'repositories.read-transcript': { readonly args: readonly [id: RowId]; readonly value: TranscriptRecord };
-  'repositories.list-transcripts': { readonly args: readonly [mediaId: string, after: RowId | undefined, limit: number]; readonly value: readonly TranscriptInfo[] };
+  'repositories.list-transcripts': { readonly args: readonly [mediaId: string, after: RowId | undefined,
+    limit: number]; readonly value: readonly TranscriptInfo[] };
 }

@@ -51,7 +51,8 @@ export interface Storage {
    * Sets the value of a key if its bytes are `expected` (none: if it is missing). No `value` removes the key. Returns
    * whether the bytes were those; otherwise nothing changes. The new value expires as that of `set-text` does.
    */
-  compareAndSet(key: string, expected: Uint8Array | undefined, value: Uint8Array | undefined, expiresInMs: number | undefined): boolean;
+  compareAndSet(key: string, expected: Uint8Array | undefined, value: Uint8Array | undefined, expiresInMs: number
+    | undefined): boolean;
   /**
    * Returns the value of a key as `get` does. In base64, many bytes take a fifth of the time and a tenth of
    * the memory to cross the border.
@@ -60,10 +61,11 @@ export interface Storage {
   /** Sets the value of a key, as `set-text` does. */
   setBase64(key: string, value: Base64, expiresInMs: number | undefined): void;
   /** Does the same as `compare-and-set`. */
-  compareAndSetBase64(key: string, expected: Base64 | undefined, value: Base64 | undefined, expiresInMs: number | undefined): boolean;
+  compareAndSetBase64(key: string, expected: Base64 | undefined, value: Base64 | undefined, expiresInMs: number
+    | undefined): boolean;
   /**
-   * Returns the entries whose keys `list` returns. With values, an answer ends before their texts have more than 1 MiB,
-   * but not before the first entry. Empty when there are no more.
+   * Returns the entries whose keys `list` returns. With values, an answer ends before their texts have more than 1
+   * MiB, but not before the first entry. Empty when there are no more.
    */
   listEntries(prefix: string, after: string | undefined, limit: number, withText: boolean): readonly Entry[];
 }
@@ -73,14 +75,22 @@ export interface StorageCalls {
   'storage.get': { readonly args: readonly [key: string]; readonly value: Uint8Array | undefined };
   'storage.set': { readonly args: readonly [key: string, value: Uint8Array]; readonly value: undefined };
   'storage.delete': { readonly args: readonly [key: string]; readonly value: boolean };
-  'storage.list': { readonly args: readonly [prefix: string, after: string | undefined, limit: number]; readonly value: readonly string[] };
+  'storage.list': { readonly args: readonly [prefix: string, after: string | undefined, limit: number];
+    readonly value: readonly string[] };
   'storage.get-text': { readonly args: readonly [key: string]; readonly value: string | undefined };
-  'storage.set-text': { readonly args: readonly [key: string, value: string, expiresInMs: number | undefined]; readonly value: undefined };
-  'storage.set-expiring': { readonly args: readonly [key: string, value: Uint8Array, expiresInMs: number]; readonly value: undefined };
-  'storage.increment': { readonly args: readonly [key: string, by: number, expiresInMs: number | undefined]; readonly value: number };
-  'storage.compare-and-set': { readonly args: readonly [key: string, expected: Uint8Array | undefined, value: Uint8Array | undefined, expiresInMs: number | undefined]; readonly value: boolean };
+  'storage.set-text': { readonly args: readonly [key: string, value: string, expiresInMs: number | undefined];
+    readonly value: undefined };
+  'storage.set-expiring': { readonly args: readonly [key: string, value: Uint8Array, expiresInMs: number];
+    readonly value: undefined };
+  'storage.increment': { readonly args: readonly [key: string, by: number, expiresInMs: number | undefined];
+    readonly value: number };
+  'storage.compare-and-set': { readonly args: readonly [key: string, expected: Uint8Array | undefined,
+    value: Uint8Array | undefined, expiresInMs: number | undefined]; readonly value: boolean };
   'storage.get-base64': { readonly args: readonly [key: string]; readonly value: Base64 | undefined };
-  'storage.set-base64': { readonly args: readonly [key: string, value: Base64, expiresInMs: number | undefined]; readonly value: undefined };
-  'storage.compare-and-set-base64': { readonly args: readonly [key: string, expected: Base64 | undefined, value: Base64 | undefined, expiresInMs: number | undefined]; readonly value: boolean };
-  'storage.list-entries': { readonly args: readonly [prefix: string, after: string | undefined, limit: number, withText: boolean]; readonly value: readonly Entry[] };
+  'storage.set-base64': { readonly args: readonly [key: string, value: Base64, expiresInMs: number | undefined];
+    readonly value: undefined };
+  'storage.compare-and-set-base64': { readonly args: readonly [key: string, expected: Base64 | undefined, value: Base64
+    | undefined, expiresInMs: number | undefined]; readonly value: boolean };
+  'storage.list-entries': { readonly args: readonly [prefix: string, after: string | undefined, limit: number,
+    withText: boolean]; readonly value: readonly Entry[] };
 }

@@ -1,7 +1,8 @@
 // Generated from wit/world.wit by `npm run generate`; do not edit.
 
 /** The class of an error. Each one has one HTTP status. */
-export type ErrorKind = 'invalid-input' | 'bad-request' | 'denied' | 'not-found' | 'conflict' | 'too-large' | 'unavailable' | 'deadline-exceeded' | 'cancelled' | 'internal';
+export type ErrorKind = 'invalid-input' | 'bad-request' | 'denied' | 'not-found' | 'conflict' | 'too-large'
+  | 'unavailable' | 'deadline-exceeded' | 'cancelled' | 'internal';
 
 /** The reason why a call failed. A guest that cannot go on returns it from `run` unchanged. */
 export interface Error {
@@ -26,7 +27,9 @@ export interface TokenScore {
   readonly token: string;
   /** The number of the token. */
   readonly id: number;
-  /** Natural logarithm of the probability, before sampling parameters change it; -9999 stands for a probability of 0. */
+  /**
+   * Natural logarithm of the probability, before sampling parameters change it; -9999 stands for a probability of 0.
+   */
   readonly logprob: number;
   /** The bytes of the token in UTF-8. */
   readonly bytes: Uint8Array;

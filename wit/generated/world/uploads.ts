@@ -22,8 +22,8 @@ export interface Uploads {
   /** Returns the facts about the file in a field of the form. Fails with `UploadedFileNotFound`. */
   info(field: string): FileInfo;
   /**
-   * Returns the bytes from `offset` on, which is a whole number: `length` of them, and at most 262,144. Only the end of
-   * the file gives fewer.
+   * Returns the bytes from `offset` on, which is a whole number: `length` of them, and at most 262,144. Only the end
+   * of the file gives fewer.
    */
   read(field: string, offset: number, length: number): Base64;
   /**
@@ -37,5 +37,6 @@ export interface Uploads {
 export interface UploadsCalls {
   'uploads.info': { readonly args: readonly [field: string]; readonly value: FileInfo };
   'uploads.read': { readonly args: readonly [field: string, offset: number, length: number]; readonly value: Base64 };
-  'uploads.read-text': { readonly args: readonly [field: string, offset: number, length: number]; readonly value: TextPiece };
+  'uploads.read-text': { readonly args: readonly [field: string, offset: number, length: number];
+    readonly value: TextPiece };
 }

@@ -76,7 +76,8 @@ async function pressOf(within: string, text: string): Promise<void> {
 /** Chooses a word in the list with this label. An empty word means all. */
 async function choose(label: string, word: string): Promise<void> {
   await page.evaluate(`(() => {
-    const found = [...document.querySelectorAll('label')].find((one) => one.innerText.startsWith(${JSON.stringify(label)}));
+    const found = [...document.querySelectorAll('label')]
+      .find((one) => one.innerText.startsWith(${JSON.stringify(label)}));
     const list = found.querySelector('select');
     list.value = ${JSON.stringify(word)};
     list.dispatchEvent(new Event('change', { bubbles: true }));

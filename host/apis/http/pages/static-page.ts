@@ -37,7 +37,8 @@ export function servePage(ctx: Context, { title, policy, styles, scripts, icon, 
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${escaped(title)}</title>
-${styles.map((href) => `<link rel="stylesheet" href="${href}">\n`).join('')}<link rel="icon" type="image/png" href="${icon}">
+${styles.map((href) => `<link rel="stylesheet" href="${href}">\n`).join('')}\
+<link rel="icon" type="image/png" href="${icon}">
 </head>
 <body>
 <div id="${id}"></div>

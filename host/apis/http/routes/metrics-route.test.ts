@@ -35,7 +35,8 @@ const samples = (text: string, name: string): string[] =>
 Page('is in the format that the scraper prefers', async () => {
   await using app = await served();
   const prometheus =
-    'application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
+    'application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,' +
+    'text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
   for (const [accept, type] of [
     ['*/*', 'text/plain; version=0.0.4; charset=utf-8'],
     ['text/plain', 'text/plain; version=0.0.4; charset=utf-8'],
@@ -62,7 +63,8 @@ Page('counts requests by route, whatever the paths are', async () => {
   const counted = samples(after, count).map((line) => line.slice(count.length));
   for (const line of [
     '{http_request_method="POST",url_scheme="http",http_route="/echo",http_response_status_code="200"} 1',
-    '{http_request_method="POST",url_scheme="http",http_route="/fail",http_response_status_code="500",error_type="500"} 1',
+    '{http_request_method="POST",url_scheme="http",http_route="/fail",http_response_status_code="500",' +
+      'error_type="500"} 1',
     '{http_request_method="GET",url_scheme="http",http_route="/things/:id",http_response_status_code="200"} 2',
     '{http_request_method="GET",url_scheme="http",http_route="/v1/models/:model",http_response_status_code="404"} 1',
     '{http_request_method="GET",url_scheme="http",http_response_status_code="404"} 3000',
@@ -119,7 +121,8 @@ Page('needs the key of an admin where requests need keys', async () => {
   const { status, body } = await ask(url, { key: await keyOf({ is_admin: true, scopes: ['admin'] }) });
   assert.is(status, 200);
   const refused =
-    'http_server_request_duration_seconds_count{http_request_method="GET",url_scheme="http",http_route="/metrics",http_response_status_code="401"} 2';
+    'http_server_request_duration_seconds_count{http_request_method="GET",url_scheme="http",' +
+    'http_route="/metrics",http_response_status_code="401"} 2';
   assert.ok(samples(body, 'http_server').includes(refused), body);
 });
 

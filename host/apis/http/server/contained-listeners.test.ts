@@ -31,8 +31,8 @@ const HARMLESS = [
   /^\(\) => resolve\(\)$/,
   /^function \(\) \{ \[native code\] \}$/,
 ];
-/** Listeners without a connection of a client: of a server that starts, of a look for servers, and of a handshake, whose
- * errors go to the listener that begins it. */
+/** Listeners without a connection of a client: of a server that starts, of a look for servers, and of a handshake,
+ * whose errors go to the listener that begins it. */
 const OTHERS = /server\/listening\.[jt]s|control\/addresses\.[jt]s|handshake\.[jt]s/;
 
 /** A listener whose event no client can cause. */

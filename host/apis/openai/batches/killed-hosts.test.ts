@@ -72,7 +72,7 @@ function idsOf(line: string): [customId: string, id: string] {
   return [told.custom_id, (told.response?.body ?? told.result!.message).id];
 }
 
-test('a batch goes on after its host was killed and after its host was stopped, and computes no stored answer again', async () => {
+test('a batch goes on after its host was killed or stopped, and computes no stored answer again', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'aana-batches-'));
   writeTinyLlama(join(folder, 'tiny.gguf'));
   let host = await startHost(folder);

@@ -12,8 +12,14 @@ import {
 } from './read-document.ts';
 
 /** Names that the runtime declares or uses. A schema with such a name gets another one. */
-const RESERVED =
-  /^(Client|Api|ClientOptions|CallOptions|DeferOptions|FileInput|ValidationEntry|ErrorBody|ApiError|TaskStatus|TaskInfo|TaskEvent|TaskHandle|ServerSentEvent|Error|Blob|File|Record|Promise|Set|Map|Array|Object|String|Number|Boolean|Symbol|Function|Headers|Response|FormData|URLSearchParams|AbortSignal|AsyncGenerator|Readonly|Partial|TextDecoder|TypeError|JSON|ENDED|RECONNECT_MS|RECONNECTS)$/;
+const RESERVED = new Set(
+  [
+    'Client Api ClientOptions CallOptions DeferOptions FileInput ValidationEntry ErrorBody ApiError TaskStatus',
+    'TaskInfo TaskEvent TaskHandle ServerSentEvent Error Blob File Record Promise Set Map Array Object String Number',
+    'Boolean Symbol Function Headers Response FormData URLSearchParams AbortSignal AsyncGenerator Readonly Partial',
+    'TextDecoder TypeError JSON ENDED RECONNECT_MS RECONNECTS',
+  ].flatMap((names) => names.split(' ')),
+);
 const RESERVED_METHODS = ['constructor', 'task', 'then'];
 
 export interface GenerateOptions {
@@ -37,7 +43,8 @@ export async function generateClient(document: unknown, { baseUrl }: GenerateOpt
   const title =
     `A client of ${api.title} ${api.version}, made by aana-host ${packageVersion()}: \`aana-host ` +
     `client\` makes it anew.`;
-  return `${[`// ${oneLine(title)}`, clientClass(api, baseUrl, nameOf), ...types, ...(await runtime())].join('\n\n')}\n`;
+  const parts = [`// ${oneLine(title)}`, clientClass(api, baseUrl, nameOf), ...types, ...(await runtime())];
+  return `${parts.join('\n\n')}\n`;
 }
 
 /**
@@ -237,7 +244,7 @@ function typeNames({ schemas }: ApiDocument): Map<string, string> {
   return new Map(
     schemas.map(({ reference, name }) => {
       const plain = name.replace(/[^A-Za-z0-9_]+/g, '_').replace(/^(?=\d|$)/, '_');
-      const wanted = RESERVED.test(plain) ? `${plain}Model` : plain;
+      const wanted = RESERVED.has(plain) ? `${plain}Model` : plain;
       let free = wanted;
       for (let n = 2; taken.has(free); n++) free = `${wanted}${n}`;
       taken.add(free);

@@ -81,7 +81,8 @@ export const PluginConfig = z.strictObject({
     .default(8)
     .describe(
       'Most threads of the process of one plugin. Invocations of a component share them, and there are never more ' +
-        'than half of the processors. An Extism plugin has one for each invocation, so it runs at most this many at the same time.',
+        'than half of the processors. An Extism plugin has one for each invocation, so it runs at most this many at ' +
+        'the same time.',
     ),
   queue: pluginLimits.queue.default(256),
 });

@@ -73,7 +73,9 @@ export const PLUGINS = {
   },
   CryptoFailed: {
     kind: 'bad-request',
-    when: 'The plugin calls `crypto.perform` with what its method refuses. `name` is that of the error in the standard.',
+    when:
+      'The plugin calls `crypto.perform` with what its method refuses. `name` is that of the error in the ' +
+      'standard.',
     data: ['name'],
   },
   DeploymentDenied: {

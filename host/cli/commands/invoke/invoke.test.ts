@@ -25,7 +25,8 @@ import { asText, defineEndpoint, definePlugin, HostError, textAnswer, z } from '
 
 const many = defineEndpoint({
   name: 'plain_many', path: '/plain/many', summary: 'Streams numbers',
-  input: z.strictObject({ to: z.int(), fails: z._default(z.boolean(), false) }), output: z.strictObject({ n: z.int() }), stream: true,
+  input: z.strictObject({ to: z.int(), fails: z._default(z.boolean(), false) }),
+  output: z.strictObject({ n: z.int() }), stream: true,
   *run({ to, fails }) {
     for (let n = 1; n <= to; n += 1) yield { n };
     if (fails) throw new HostError('TooMany', 'conflict', 'that was enough', { data: { to } });
@@ -55,7 +56,8 @@ const visit = defineEndpoint({
   run: (_, ctx) => ctx.storage.increment('visits'),
 });
 const visits = defineEndpoint({
-  ...base, name: 'visits', path: '/rich/visits', summary: 'Counts for ever', input: z.strictObject({}), uses: ['storage'],
+  ...base, name: 'visits', path: '/rich/visits', summary: 'Counts for ever',
+  input: z.strictObject({}), uses: ['storage'],
   stream: true,
   *run(_, ctx) {
     for (;;) yield ctx.wait(ctx.storage.increment('visits'));

@@ -23,7 +23,8 @@ function endpointsText({ endpoints, routes }: EndpointReport): string {
           ...endpoints.map(({ path, plugin, work }) => [path, plugin ?? '-', ...cellsOf(work)]),
         ]);
   if (routes.length === 0) return own;
-  return `${own}\n${columnsText([['ROUTE', ...TITLES], ...routes.map(({ route, work }) => [route, ...cellsOf(work)])])}`;
+  const rows = routes.map(({ route, work }) => [route, ...cellsOf(work)]);
+  return `${own}\n${columnsText([['ROUTE', ...TITLES], ...rows])}`;
 }
 
 function cellsOf(work: Work | null): string[] {

@@ -39,7 +39,8 @@ export class SqliteDatabase implements Database {
     this.address = path;
     this.now = now;
     // Committed transactions survive the end of the process, and with FULL also a crash of the machine.
-    const shared = `pragma busy_timeout = ${Math.round(timeoutMs)}; pragma foreign_keys = on; pragma synchronous = full;`;
+    const busy = Math.round(timeoutMs);
+    const shared = `pragma busy_timeout = ${busy}; pragma foreign_keys = on; pragma synchronous = full;`;
     this.#writer = new Lending(
       () =>
         SqliteConnection.open(

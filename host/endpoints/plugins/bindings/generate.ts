@@ -33,7 +33,26 @@ export async function generatedFiles(): Promise<ReadonlyMap<string, string>> {
   );
 }
 
-const tidied = (text: string): string => text.replace(/[ \t]+$/gm, '').trimEnd();
+const tidied = (text: string): string =>
+  text
+    .replace(/[ \t]+$/gm, '')
+    .trimEnd()
+    .replace(/^.{121,}$/gm, wrapped);
+
+/** Returns a line of TypeScript, broken into lines of at most 120 columns. */
+function wrapped(line: string): string {
+  const indent = /^ */.exec(line)?.[0] ?? '';
+  const comment = /^ *\/\*\* (.*) \*\/$/.exec(line)?.[1];
+  if (comment !== undefined) return `${indent}/**\n${indent} * ${comment}\n${indent} */`;
+  const broken: string[] = [];
+  let rest = line;
+  while (rest.length > 120) {
+    const at = Math.max(rest.lastIndexOf(', ', 118) + 1, rest.lastIndexOf('; ', 118) + 1, rest.lastIndexOf(' | ', 119));
+    broken.push(rest.slice(0, at));
+    rest = `${indent}  ${rest.slice(at + 1)}`;
+  }
+  return [...broken, rest].join('\n');
+}
 
 if (process.argv[1] !== undefined && resolve(process.argv[1]) === import.meta.filename) {
   // Not `types.json`, which the sandbox writes.

@@ -64,7 +64,8 @@ function definitionType(world: readonly WitInterface[], one: WitInterface, defin
       return `${head} interface ${name} {\n${definition.fields.map((field) => member(world, field)).join('')}}\n`;
     case 'resource': {
       const methods = one.functions.filter((fn) => fn.resource === definition.name && !fn.isStatic);
-      const type = `${head} interface ${name} extends Disposable {\n${methods.map((fn) => method(world, fn)).join('')}}\n`;
+      const body = methods.map((fn) => method(world, fn)).join('');
+      const type = `${head} interface ${name} extends Disposable {\n${body}}\n`;
       const facts = factsOf(world, definition.name);
       if (facts.length === 0) return type;
       const members = facts.map((fn) => `  readonly ${camelCase(fn.name)}: ${valueType(fn, guestTypes(world))};\n`);
@@ -81,7 +82,8 @@ function guestInterface(world: readonly WitInterface[], one: WitInterface): stri
   const members = [
     ...[...statics].map((resource) => {
       const functions = one.functions.filter((fn) => fn.isStatic && fn.resource === resource);
-      return `  readonly ${pascalCase(resource)}: {\n${functions.map((fn) => method(world, fn, '    ')).join('')}  };\n`;
+      const body = functions.map((fn) => method(world, fn, '    ')).join('');
+      return `  readonly ${pascalCase(resource)}: {\n${body}  };\n`;
     }),
     ...one.functions.filter(({ resource }) => resource === undefined).map((fn) => method(world, fn)),
   ];

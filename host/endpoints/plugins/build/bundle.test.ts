@@ -35,7 +35,8 @@ async function bundled(
       `import { defineEndpoint, definePlugin, z, ${imports} } from 'aana-host/plugin';
        ${others.map((name) => `import * as ${name} from '${name}';`).join('\n')}
        const run = () => (${output}) as never;
-       const act = defineEndpoint({ name: 'act', path: '/act', summary: '', input: z.strictObject({}), output: z.unknown(), run });
+       const act = defineEndpoint({ name: 'act', path: '/act', summary: '', input: z.strictObject({}),
+         output: z.unknown(), run });
        export const endpoint = definePlugin([act]);`,
     );
     return (await bundlePlugin(await readManifest(dir))).code;

@@ -7,7 +7,8 @@ const Definitions = suite('definitions in sources of plugins');
 
 /** Returns the found parts of a source as texts. */
 function found(source: string) {
-  const code = `import { bytesAnswer, defineEndpoint as define, definePlugin, z, VideoInput } from 'aana-host/plugin';\n${source}`;
+  const names = 'bytesAnswer, defineEndpoint as define, definePlugin, z, VideoInput';
+  const code = `import { ${names} } from 'aana-host/plugin';\n${source}`;
   const { calls, spread, pure } = definitionsIn(parseAst(code, { lang: 'ts' }));
   const texts = (ranges: readonly Range[]): string[] => ranges.map(({ start, end }) => code.slice(start, end).trim());
   return {

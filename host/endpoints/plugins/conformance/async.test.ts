@@ -34,10 +34,12 @@ const cases: Record<string, string> = {
     `try { for await (const n of fails()) out.push(n); } catch (error) { out.push(error.name); } ` +
     `async function* both() { yield* numbers(); } const gen = both(); ` +
     `out.push((await gen.next()).value, (await gen.return(7)).value, (await gen.next()).done); return out`,
-  'for await reads promises and ordinary iterables': `const out = []; for await (const n of [1, Promise.resolve(2), 3]) out.push(n); return out`,
+  'for await reads promises and ordinary iterables':
+    'const out = []; for await (const n of [1, Promise.resolve(2), 3]) out.push(n); return out',
   'methods, arrow functions, arguments, defaults and super':
     `class A { async name(x) { await null; return 'A' + x; } static async make() { return new this(); } } ` +
-    `class B extends A { #p = 1; async name(x, y = 5) { const f = async () => (await super.name(x)) + this.#p + arguments.length; return f(); } } ` +
+    `class B extends A { #p = 1; async name(x, y = 5) { ` +
+    `const f = async () => (await super.name(x)) + this.#p + arguments.length; return f(); } } ` +
     `const o = { async m() { await null; return this === o; } }; ` +
     `return [await new B().name('x'), await (await B.make()).name('y', 1), await o.m()]`,
   'all, allSettled, any, race, try and withResolvers':
@@ -71,7 +73,10 @@ const inGuestOnly: Record<string, { readonly body: string; readonly result: unkn
     result: ['in', 'object', 'object', 'b', 'a'],
   },
   'Array.fromAsync collects': {
-    body: `return [await Array.fromAsync([1, Promise.resolve(2)]), await Array.fromAsync((async function* () { yield 1; })(), (n) => n * 2), await Array.fromAsync({ length: 1, 0: 5 })]`,
+    body:
+      `return [await Array.fromAsync([1, Promise.resolve(2)]), ` +
+      `await Array.fromAsync((async function* () { yield 1; })(), (n) => n * 2), ` +
+      `await Array.fromAsync({ length: 1, 0: 5 })]`,
     result: [[1, 2], [2], [5]],
   },
 };

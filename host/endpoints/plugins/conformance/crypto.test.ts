@@ -427,7 +427,8 @@ Crypto('values of the standards', async ({ inGuest }) => {
       step('encrypt', { name: 'AES-GCM', iv: bytes('00'.repeat(12)) }, ref(0), bytes('00'.repeat(16))),
     ],
     [
-      step('importKey', 'raw', bytes('000102030405060708090a0b0c0d0e0f'), 'AES-KW', false, ['wrapKey']), // RFC 3394, 4.1
+      // RFC 3394, 4.1
+      step('importKey', 'raw', bytes('000102030405060708090a0b0c0d0e0f'), 'AES-KW', false, ['wrapKey']),
       step('importKey', 'raw', bytes('00112233445566778899aabbccddeeff'), 'AES-CBC', true, ['encrypt']),
       step('wrapKey', 'raw', ref(1), ref(0), 'AES-KW'),
     ],

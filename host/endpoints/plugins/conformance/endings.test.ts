@@ -17,8 +17,10 @@ const source = `
 import { defineEndpoint, defineHelper, definePlugin, HostError, z } from 'aana-host/plugin';
 
 const fill = (make) => { const all = []; for (;;) all.push(make(all.length)); };
-const greedy = defineHelper({ name: 'greedy', input: z.int(), output: z.int(), run: () => fill(() => new Uint8Array(1 << 20)) });
-const of = (name, run, more) => defineEndpoint({ name, path: '/' + name, summary: '', input: z.strictObject({}), output: z.any(), run, ...more });
+const greedy = defineHelper({ name: 'greedy', input: z.int(), output: z.int(),
+  run: () => fill(() => new Uint8Array(1 << 20)) });
+const of = (name, run, more) =>
+  defineEndpoint({ name, path: '/' + name, summary: '', input: z.strictObject({}), output: z.any(), run, ...more });
 const never = (ctx) => ctx.deployment('model').call('never', {});
 const told = (ctx, what) => ctx.log.info(what, { aborted: ctx.signal.aborted, reason: ctx.signal.reason.name });
 
@@ -28,7 +30,8 @@ export const endpoint = definePlugin([
   of('texts', async () => fill((n) => 'text'.repeat(100_000) + n)),
   of('one', () => new Uint8Array(2 ** 31 - 1).length),
   of('helper', (_, ctx) => ctx.runRemote(greedy, 1), { uses: ['remote'] }),
-  of('caught', () => { try { fill(() => new Uint8Array(1 << 20)); } catch ({ name, message }) { return [name, message]; } }),
+  of('caught', () => { try { fill(() => new Uint8Array(1 << 20)); }
+    catch ({ name, message }) { return [name, message]; } }),
   of('own', () => { throw new HostError('InternalError', 'bad-request', 'out of memory'); }),
   of('kind', (_, { signal }) => {
     const any = AbortSignal.any([signal, AbortSignal.timeout(60_000)]);

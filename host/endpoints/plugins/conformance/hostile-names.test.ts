@@ -29,7 +29,8 @@ Hostile.after.each(async ({ dir, host }) => {
 });
 
 /** A provider of everything that a module can export, by the names `f`, `m`, `t` and `g`. */
-const provider = `(core module $from (func (export "f")) (memory (export "m") 1) (table (export "t") 1 funcref) (global (export "g") i32 (i32.const 0)))
+const provider = `(core module $from (func (export "f")) (memory (export "m") 1)
+  (table (export "t") 1 funcref) (global (export "g") i32 (i32.const 0)))
   (core instance $p (instantiate $from))
   (alias core export $p "f" (core func $f)) (alias core export $p "m" (core memory $m))
   (alias core export $p "t" (core table $t)) (alias core export $p "g" (core global $g))`;

@@ -21,7 +21,8 @@ const SOURCE = `
 import { Video } from 'aana:host/media@0.1.0';
 import { requestId } from 'aana:host/invocation@0.1.0';
 export const endpoint = {
-  describe: () => [{ name: 'old', path: '/old', summary: '', description: '', inputSchema: '{}', outputSchema: '{}', streaming: false }],
+  describe: () => [{ name: 'old', path: '/old', summary: '', description: '',
+    inputSchema: '{}', outputSchema: '{}', streaming: false }],
   run: () => {
     const video = Video.open({ path: '/a' });
     return JSON.stringify([video.info(), video.extractAudio('mix').duration(), requestId(), typeof video.metadata]);

@@ -73,7 +73,8 @@ import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
 const Name = z.string().register(z.globalRegistry, { id: 'Name' });
 const Input = z.object({ a: Name, b: z.optional(Name.check(z.minLength(5))) });
 export const endpoint = definePlugin([
-  defineEndpoint({ name: 'derived', path: '/derived', summary: '', input: Input, output: z.object({}), run: () => ({}) }),
+  defineEndpoint({ name: 'derived', path: '/derived', summary: '', input: Input, output: z.object({}),
+    run: () => ({}) }),
 ]);`;
 const parsing = `
 import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';

@@ -34,8 +34,10 @@ const cases: Readonly<Record<string, string>> = {
     `const form = new URLSearchParams('a=1&b=2&a=%E2%9C%93+x'); ` +
     `form.delete('b'); form.set('c', 'd e'); form.sort(); return [String(form), form.getAll('a'), [...form], ` +
     `form.has('c'), form.size, String(new URLSearchParams({ x: 'ü' })), String(new URLSearchParams([['p', 'q']]))]`,
-  'TextEncoder writes UTF-8': `return ['', 'aü語😀', 'x\\ud800y', '\\udc00\\ud800'].map((text) => [...new TextEncoder().encode(text)])`,
-  'TextEncoder fills what there is room for': `const bytes = new Uint8Array(5); return [new TextEncoder().encodeInto('a語😀', bytes), [...bytes]]`,
+  'TextEncoder writes UTF-8':
+    "return ['', 'aü語😀', 'x\\ud800y', '\\udc00\\ud800'].map((text) => [...new TextEncoder().encode(text)])",
+  'TextEncoder fills what there is room for':
+    "const bytes = new Uint8Array(5); return [new TextEncoder().encodeInto('a語😀', bytes), [...bytes]]",
   'TextDecoder reads UTF-8':
     `return [[97, 195, 188], [0xef, 0xbb, 0xbf, 97], [0xf0, 0x9f, 0x98, 0x80], ` +
     `[]].map((bytes) => [new TextDecoder().decode(new Uint8Array(bytes)), new TextDecoder('utf8', { ignoreBOM: true ` +
@@ -56,21 +58,24 @@ const cases: Readonly<Record<string, string>> = {
     `TextDecoder().decode(new DataView(buffer, 2))]`,
   'TextDecoder knows Latin-1, which is windows-1252':
     `const all = Uint8Array.from({ length: 256 }, (_, n) => n).filter((n) => n < 0x80 || n > 0x9f); ` +
-    `const mark = new Uint8Array([0xef, 0xbb, 0xbf]); return ['latin1', 'ISO-8859-1', ' Windows-1252 ', 'ascii'].map((label) => [new TextDecoder(label).encoding, new ` +
+    `const mark = new Uint8Array([0xef, 0xbb, 0xbf]); ` +
+    `return ['latin1', 'ISO-8859-1', ' Windows-1252 ', 'ascii'].map((label) => [new TextDecoder(label).encoding, new ` +
     `TextDecoder(label).decode(all), new TextDecoder(label).decode(mark)])`,
   'TextDecoder knows UTF-16, in pieces and with halves of pairs':
-    `const bytes = new Uint8Array([0xff, 0xfe, 97, 0, 0x3d, 0xd8, 0, 0xde, 0x3d, 0xd8, 98, 0, 7]); const decoder = new ` +
-    `TextDecoder('utf-16le'); const parts = [...bytes].map((byte) => decoder.decode(new Uint8Array([byte]), { stream: ` +
-    `true })); const fatal = (() => { try { return new TextDecoder('utf-16', { fatal: true }).decode(bytes) } catch ` +
+    `const bytes = new Uint8Array([0xff, 0xfe, 97, 0, 0x3d, 0xd8, 0, 0xde, 0x3d, 0xd8, 98, 0, 7]); ` +
+    `const decoder = new TextDecoder('utf-16le'); const parts = [...bytes].map((byte) => ` +
+    `decoder.decode(new Uint8Array([byte]), { stream: true })); ` +
+    `const fatal = (() => { try { return new TextDecoder('utf-16', { fatal: true }).decode(bytes) } catch ` +
     `(error) { return error.name } })(); return [decoder.encoding, parts.join('') + decoder.decode(), new ` +
     `TextDecoder('UTF-16').decode(bytes), fatal, new TextDecoder('utf-16le', { ignoreBOM: true }).decode(bytes)]`,
   'TextDecoder refuses others': `try { new TextDecoder('nonsense') } catch (error) { return error.name }`,
-  'TextDecoder reads much': `return new TextDecoder().decode(new TextEncoder().encode('ü語'.repeat(10000))) === 'ü語'.repeat(10000)`,
+  'TextDecoder reads much':
+    "return new TextDecoder().decode(new TextEncoder().encode('ü語'.repeat(10000))) === 'ü語'.repeat(10000)",
   'TextDecoder reads any bytes':
     `const some = [0, 65, 127, 128, 143, 144, 159, 160, 191, 192, 194, 223, 224, 236, 237, 239, 240, 241, 244, 245, ` +
-    `255]; let state = 7; const next = (limit) => (state = (Math.imul(state, 1103515245) + 12345) >>> 0, (state >>> 8) ` +
-    `% limit); return Array.from({ length: 2000 }, () => new TextDecoder().decode(Uint8Array.from({ length: next(9) }, ` +
-    `() => some[next(some.length)])))`,
+    `255]; let state = 7; const next = (limit) => (state = (Math.imul(state, 1103515245) + 12345) >>> 0, ` +
+    `(state >>> 8) % limit); return Array.from({ length: 2000 }, () => new TextDecoder().decode(` +
+    `Uint8Array.from({ length: next(9) }, () => some[next(some.length)])))`,
   'TextDecoder reads much that is malformed':
     `const bytes = new TextEncoder().encode('ü語'.repeat(50000)); bytes[bytes.length - 1] = 255; const text = ` +
     `new TextDecoder().decode(bytes); return [text.length, text.slice(-4), text.startsWith('ü語'.repeat(1000))]`,
@@ -95,8 +100,8 @@ const cases: Readonly<Record<string, string>> = {
   'structuredClone refuses what has a state of its own':
     `return [() => [].values(), () => (function* () {})(), () => Object(Symbol()), () => new WeakRef({}), () => ` +
     `Promise.resolve(), () => new Map([[1, () => 1]]), () => new Set([Symbol()]), () => new Map().entries()].map(` +
-    `(make) => { try { structuredClone({ in: [make()] }); return 'cloned' } catch (error) { return [error.name, error ` +
-    `instanceof DOMException] } })`,
+    `(make) => { try { structuredClone({ in: [make()] }); return 'cloned' } catch (error) { return ` +
+    `[error.name, error instanceof DOMException] } })`,
   'structuredClone moves buffers':
     `const bytes = new Uint8Array([1, 2]); const [one, two] = structuredClone([bytes, bytes.buffer], { transfer: ` +
     `[bytes.buffer] }); const fail = (...transfer) => { try { structuredClone(1, { transfer }); return 'cloned' } ` +
@@ -111,7 +116,8 @@ const cases: Readonly<Record<string, string>> = {
     `(event) => seen.push(event.type)); controller.signal.onabort = () => seen.push('on'); ` +
     `controller.abort('why'); controller.abort('again'); return [seen.sort(), controller.signal.aborted, ` +
     `controller.signal.reason, signal.aborted]`,
-  'AbortSignal throws its reason': `try { AbortSignal.abort().throwIfAborted() } catch (error) { return [error.name, error.message] }`,
+  'AbortSignal throws its reason':
+    'try { AbortSignal.abort().throwIfAborted() } catch (error) { return [error.name, error.message] }',
   'AbortSignal.any follows the first':
     `const [a, b] = [new AbortController(), new AbortController()]; const any = ` +
     `AbortSignal.any([a.signal, b.signal]); b.abort(2); const first = any.reason; return [any.aborted, first, ` +
@@ -160,7 +166,10 @@ const pluginSource = `
 import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
 import { cases, refusedLocales } from './cases.mjs';
 const atTop = [Math.random(), performance.now() > 0];
-const endpoint_ = (name: string, run: (n: number) => unknown) => defineEndpoint({ name, path: '/' + name, summary: '', input: z.object({ n: z.int() }), output: z.any(), run: ({ n }) => run(n) });
+const endpoint_ = (name: string, run: (n: number) => unknown) =>
+  defineEndpoint({
+    name, path: '/' + name, summary: '', input: z.object({ n: z.int() }), output: z.any(), run: ({ n }) => run(n),
+  });
 class Wrong extends Error { override name = 'Wrong'; }
 function fails(): never {
   throw new Wrong('of the plugin');
@@ -168,7 +177,9 @@ function fails(): never {
 export const endpoint = definePlugin([
   endpoint_('case', (n) => cases[n]!()),
   endpoint_('random', () => [Math.random(), crypto.randomUUID(), atTop.length]),
-  endpoint_('locales', () => refusedLocales.map((call) => { try { return String(call()); } catch (error) { return String(error); } })),
+  endpoint_('locales', () => refusedLocales.map((call) => {
+    try { return String(call()); } catch (error) { return String(error); }
+  })),
   endpoint_('latin1', () => new TextDecoder('latin1').decode(Uint8Array.from({ length: 32 }, (_, n) => 0x80 + n))),
   endpoint_('fail', () => fails()),
   endpoint_('console', () => {

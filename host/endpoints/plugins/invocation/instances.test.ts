@@ -59,7 +59,8 @@ const hidden: (WatPlugin & { readonly what: string })[] = [
       '(table.fill $t (i32.const 0) (ref.func $any) (i32.const 1)) (table.copy $t $t (i32.const ' +
         '1) (i32.const 0) (i32.const 1)) (table.init $t $e (i32.const 2) (i32.const 0) (i32.const 1))',
     )}
-      (i32.sub (i32.const 3) (i32.add (ref.is_null (table.get $t (i32.const 0))) (i32.add (ref.is_null (table.get $t (i32.const 1))) (ref.is_null (table.get $t (i32.const 2))))))`,
+      (i32.sub (i32.const 3) (i32.add (ref.is_null (table.get $t (i32.const 0)))
+        (i32.add (ref.is_null (table.get $t (i32.const 1))) (ref.is_null (table.get $t (i32.const 2))))))`,
   },
   {
     what: 'a variable of 128 bits',
@@ -111,7 +112,9 @@ const floods: readonly (WatPlugin & { readonly what: string; readonly reason: Re
     around: {
       before: `(import "wasi:io/streams@0.2.3" (instance $streams (export "output-stream" (type (sub resource)))))
         (alias export $streams "output-stream" (type $stream))
-        (import "wasi:cli/stdout@0.2.3" (instance $out (alias outer 1 $stream (type $s)) (export "output-stream" (type $o (eq $s))) (export "get-stdout" (func (result (own $o))))))
+        (import "wasi:cli/stdout@0.2.3" (instance $out (alias outer 1 $stream (type $s))
+          (export "output-stream" (type $o (eq $s)))
+          (export "get-stdout" (func (result (own $o))))))
         (core func $stdout (canon lower (func $out "get-stdout")))`,
       gives: '(with "h" (instance (export "stdout" (func $stdout))))',
     },
@@ -266,8 +269,10 @@ Instances('a list whose strings all are the same bytes ends the run alone', asyn
   // 100,000 messages of 900 kilobytes each.
   const message = '(i32.add (i32.const 1000000) (i32.mul (local.get $n) (i32.const 12)))';
   const bomb = `(drop (memory.grow (i32.const 40)))
-      (loop $next (i32.store8 ${message} (i32.const 1)) (i32.store offset=4 ${message} (i32.const 70000)) (i32.store offset=8 ${message} (i32.const 900000))
-        (local.set $n (i32.add (local.get $n) (i32.const 1))) (br_if $next (i32.lt_u (local.get $n) (i32.const 100000))))
+      (loop $next (i32.store8 ${message} (i32.const 1)) (i32.store offset=4 ${message} (i32.const 70000))
+        (i32.store offset=8 ${message} (i32.const 900000))
+        (local.set $n (i32.add (local.get $n) (i32.const 1)))
+        (br_if $next (i32.lt_u (local.get $n) (i32.const 100000))))
       (call $count (i32.const 1024) (i32.const 2) (i32.const 1000000) (i32.const 100000) (i32.const 320))`;
   await withPlugin(
     dir,

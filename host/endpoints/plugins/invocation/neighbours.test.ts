@@ -32,7 +32,8 @@ const plugin = {
   go: `(call $log (i32.const 1) (i32.const 2048) (i32.const 5) (i32.const 0) (i32.const 0))
     (if (i32.gt_u (local.get $length) (i32.const ${inputs.wait.length})) (then (loop $for_ever (br $for_ever))))
     (if (i32.eq (local.get $length) (i32.const ${inputs.wait.length}))
-      (then (call $call (i32.const 2064) (i32.const 5) (i32.const 2080) (i32.const 4) (i32.const 2096) (i32.const 2) (i32.const 0) (i32.const 0) (i32.const 128))))
+      (then (call $call (i32.const 2064) (i32.const 5) (i32.const 2080) (i32.const 4)
+        (i32.const 2096) (i32.const 2) (i32.const 0) (i32.const 0) (i32.const 128))))
     (i32.const 7)`,
 };
 

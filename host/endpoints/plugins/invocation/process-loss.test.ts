@@ -31,7 +31,8 @@ const plugin = {
     (if (i32.gt_u (local.get $length) (i32.const ${inputs.call.length}))
       (then (loop $more (br_if $more (i64.ge_u (call $left) (i64.const ${leftMs}))))))
     (if (i32.eq (local.get $length) (i32.const ${inputs.call.length}))
-      (then (call $call (i32.const 2064) (i32.const 5) (i32.const 2080) (i32.const 4) (i32.const 2096) (i32.const 2) (i32.const 0) (i32.const 0) (i32.const 128))))
+      (then (call $call (i32.const 2064) (i32.const 5) (i32.const 2080) (i32.const 4)
+        (i32.const 2096) (i32.const 2) (i32.const 0) (i32.const 0) (i32.const 128))))
     (i32.const 7)`,
 };
 

@@ -41,7 +41,7 @@ Grants('what changes the data of the application is granted by its name, or with
   assert.equal(of({ '*': { capabilities: ['*'] } }), ['repositories', 'repositories-write']);
   assert.throws(
     () => checkUses(writer, ['repositories-write'], grantTo(writer, {}, defaultLimits)),
-    /it is granted by its name alone: "plugin_grants": \{"sample":\{"capabilities":\["repositories","repositories-write"\]\}\}$/,
+    /alone: "plugin_grants": \{"sample":\{"capabilities":\["repositories","repositories-write"\]\}\}$/,
   );
 });
 

@@ -342,7 +342,8 @@ Loss('a process for which there are no descriptors refuses the plugin', () => {
     `try { for (;;) open.push(openSync('/dev/null')); } catch {}`,
     `for (const one of open.slice(-3)) closeSync(one);`,
     `const limits = ${JSON.stringify(processLimits)};`,
-    `const options = { command: { file: '/bin/true', args: [] }, plugin: 'test', code: '/dev/null', isFast: false, limits };`,
+    `const command = { file: '/bin/true', args: [] };`,
+    `const options = { command, plugin: 'test', code: '/dev/null', isFast: false, limits };`,
     `await SandboxProcess.start(options).catch((error) => console.log(error.message));`,
   ].join('\n');
   const run = spawnSync('sh', ['-c', 'ulimit -n 200; exec "$0" --input-type=module -e "$1"', process.execPath, code], {

@@ -144,7 +144,8 @@ Sandbox('arguments of another type end the run before it begins', async () => {
 
 Sandbox('runs that are shorter than a slice end in the order in which they began', async () => {
   const loop =
-    '(loop $l (local.set $n (i32.add (local.get $n) (i32.const 1))) (br_if $l (i32.lt_u (local.get $n) (i32.const 20000))))';
+    '(loop $l (local.set $n (i32.add (local.get $n) (i32.const 1))) ' +
+    '(br_if $l (i32.lt_u (local.get $n) (i32.const 20000))))';
   await using process = await serveWat({ go: `(local $n i32) ${loop} (i32.const 7)` }, { slots: 300 });
   const ended: number[] = [];
   await Promise.all(Array.from({ length: 300 }, (_, n) => go(process, '{}').then(() => ended.push(n))));

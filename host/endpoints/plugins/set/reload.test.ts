@@ -15,9 +15,11 @@ import { buildTestPlugin } from '../fixtures/build-test-plugin.ts';
  */
 const source = (version: number): string => `
 import { write } from 'aana:host/output@0.1.0';
-const info = (name, path, streaming) => ({ name, path, summary: 'a', description: '', inputSchema: '{"type":"object"}', outputSchema: '{}', streaming });
+const info = (name, path, streaming) => ({ name, path, summary: 'a', description: '',
+  inputSchema: '{"type":"object"}', outputSchema: '{}', streaming });
 export const endpoint = {
-  describe: () => [info('sample', '/sample', false), info('stream', '/stream', true), info('own', '/own-${version}', false)],
+  describe: () => [info('sample', '/sample', false), info('stream', '/stream', true),
+    info('own', '/own-${version}', false)],
   run: (name) => {
     if (name === 'stream') for (let n = 0; n < 48; n++) write(JSON.stringify('${version}'.repeat(1 << 20)));
     else for (const until = Date.now() + 4; Date.now() < until; );

@@ -29,8 +29,8 @@ export interface StoredEntry<T> extends StoredFacts {
 }
 
 /**
- * Values that the plugin keeps between requests. Keys have 1 to 120 bytes. Each plugin has its own keys. Each call takes
- * effect completely or not at all, also beside other runs and hosts.
+ * Values that the plugin keeps between requests. Keys have 1 to 120 bytes. Each plugin has its own keys. Each call
+ * takes effect completely or not at all, also beside other runs and hosts.
  */
 export class Storage {
   readonly #host: HostStorage;
@@ -72,9 +72,9 @@ export class Storage {
   }
 
   /**
-   * Adds to a stored number and resolves with the sum. No increment of another run is lost. A missing key counts as 0 and gets
-   * the expiry; a key that exists keeps its own. Throws `StoredValueMismatch` when the value is not a number, and
-   * `InvalidArguments` when the sum is beyond `Number.MAX_SAFE_INTEGER`.
+   * Adds to a stored number and resolves with the sum. No increment of another run is lost. A missing key counts as 0
+   * and gets the expiry; a key that exists keeps its own. Throws `StoredValueMismatch` when the value is not a number,
+   * and `InvalidArguments` when the sum is beyond `Number.MAX_SAFE_INTEGER`.
    */
   increment(key: string, by = 1, { expiresInMs }: StoreOptions = {}): Promise<number> {
     return hostPromise(() => this.#host.increment(key, by, expiresInMs));
@@ -82,8 +82,8 @@ export class Storage {
 
   /**
    * Stores a JSON value if the present one is `expected`. Undefined stands for a missing key: as `expected`, the value
-   * is only created, and as `value`, it is deleted. Resolves with whether the present value was `expected`; otherwise nothing
-   * changes. Values are the same if `JSON.stringify` writes the same text, so pass what `get` returned.
+   * is only created, and as `value`, it is deleted. Resolves with whether the present value was `expected`; otherwise
+   * nothing changes. Values are the same if `JSON.stringify` writes the same text, so pass what `get` returned.
    */
   compareAndSet(key: string, expected: unknown, value: unknown, options?: StoreOptions): Promise<boolean> {
     const [old, next] = [expected, value].map((one) => (one === undefined ? undefined : encodeUtf8(jsonOf(one))));

@@ -46,7 +46,7 @@ const jobs: (() => void)[] = [];
 let nextJob = 0;
 let queued: HostOperation[] = [];
 const started = new Map<number, HostOperation>();
-/** The promises of calls that are over and that nobody has looked at. They keep their values, so others are not here. */
+/** The promises of calls that are over, and which nobody looked at. They keep their values, so others are not here. */
 const unobserved = new Set<GuestPromise>();
 let timers: Timer[] = [];
 let lastTimer = 0;

@@ -109,7 +109,8 @@ async function answered({ answer, requests }: Fetching, request: NodeRequest): P
     if (signal.aborted) throw signal.reason;
     const { kind, name, message, data } = toErrorRecord(thrown);
     const cause = new HostError(name, kind, message, { data: JSON.parse(data) });
-    throw new TypeError(`fetch failed: ${message}`, { cause }); // oxlint-disable-line preserve-caught-error -- it is a copy
+    // oxlint-disable-next-line preserve-caught-error -- it is a copy
+    throw new TypeError(`fetch failed: ${message}`, { cause });
   }
 }
 

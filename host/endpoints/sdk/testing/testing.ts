@@ -61,7 +61,8 @@ export interface FakeHost {
   /** Stored media of the application. Default: none in each run. `null`: the plugin does not have the capabilities. */
   readonly repositories?: FakeRepositories | null;
   /**
-   * Answers the requests of `fetch`, or throws a `HostError`. Without it the plugin does not have the capability `http`.
+   * Answers the requests of `fetch`, or throws a `HostError`. Without it the plugin does not have the capability
+   * `http`.
    */
   readonly fetch?: AnswerRequest;
   /** Returns milliseconds since the epoch. Default: always the same moment. */

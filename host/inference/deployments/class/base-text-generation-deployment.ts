@@ -43,7 +43,8 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
 
   /** Returns the prompt for a dialog, up to the start of the answer. The default is ChatML, which many models know. */
   applyChatTemplate({ messages }: ChatDialog): string | Promise<string> {
-    return `${messages.map(({ role, content }) => `<|im_start|>${role}\n${content}<|im_end|>\n`).join('')}<|im_start|>assistant\n`;
+    const turns = messages.map(({ role, content }) => `<|im_start|>${role}\n${content}<|im_end|>\n`);
+    return `${turns.join('')}<|im_start|>assistant\n`;
   }
 
   async generate({ details: wanted, ...input }: Args<'generate'>, context: CallContext): Promise<GeneratedText> {

@@ -228,7 +228,7 @@ Life('refuses more replicas than fit, naming demand and supply, and changes noth
   const error = await errorOf(made.scale('one', 5));
   assert.match(
     error.message,
-    /there is no room for deployment one: each of its 5 replicas asks for 0\.5 GPU; this machine has 2 GPU: fake with 75 GiB, 50 % and/,
+    /no room for deployment one: each of its 5 replicas asks for 0\.5 GPU; this machine has 2 GPU: fake with 75 GiB, /,
   );
   assert.equal(pidsOf(made, 'one'), pids);
   await made.scale('one', 4);

@@ -370,7 +370,7 @@ Manager('gives replicas fewer threads than configured when there are too few pro
   assert.equal([await threads('one'), await threads('two')], [3, 1]);
   assert.match(
     warnings.join('\n'),
-    /fewer threads than configured one: the configuration asks for 6 threads for each replica, but a replica runs 3, because this machine has 4 processors/,
+    /configured one: the configuration asks for 6 threads .*, but a replica runs 3, because .* 4 processors/,
   );
 });
 

@@ -124,11 +124,12 @@ Plan('are enough for the threads of any two deployments, except for replicas and
         const [ofUnit, ofReplica] = await threadsOf(one, cpusOfReplica(one, others, machine(cpus)));
         if (ofUnit > 1) busy += ofReplica * (one.options.num_replicas ?? 1);
       }
-      assert.ok(
-        busy <= cpus,
-        `${busy} threads on ${cpus} processors: ` +
-          `${JSON.stringify(all.map(({ options: { num_replicas, user_config } }) => [num_replicas, user_config['threads'] ?? user_config['model_kwargs'], user_config['max_states']]))}`,
-      );
+      const settings = all.map(({ options: { num_replicas, user_config } }) => [
+        num_replicas,
+        user_config['threads'] ?? user_config['model_kwargs'],
+        user_config['max_states'],
+      ]);
+      assert.ok(busy <= cpus, `${busy} threads on ${cpus} processors: ${JSON.stringify(settings)}`);
       if (busy === cpus) tight += 1;
     }
   }

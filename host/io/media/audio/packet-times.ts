@@ -16,7 +16,8 @@ export function atPacketTimes(start: number, rate: number): string {
   // the time of this frame.
   const time = [
     `st(2,if(isnan(PTS),ld(0),PTS-${Math.round(start * rate)}+ld(1)))`,
-    `if(between(ld(2),ld(0)-${LONGEST_OVERLAP_S * rate},ld(0)+${LONGEST_SILENCE_S * rate}),0,(st(1,ld(1)+ld(0)-ld(2));st(2,ld(0))))`,
+    `if(between(ld(2),ld(0)-${LONGEST_OVERLAP_S * rate},ld(0)+${LONGEST_SILENCE_S * rate}),0,` +
+      `(st(1,ld(1)+ld(0)-ld(2));st(2,ld(0))))`,
     'st(2,max(ld(2),ld(0)))',
     'st(0,ld(2)+NB_SAMPLES)',
     'ld(2)',

@@ -79,7 +79,9 @@ class ServerClock implements AsyncDisposable {
         create table clock_step (ms double precision not null); insert into clock_step values (0);
         create function clock_timestamp() returns timestamptz language sql volatile as
           'select pg_catalog.clock_timestamp() + ms * interval ''1 millisecond'' from public.clock_step';
-        do $$ begin execute format('alter database %I set search_path = public, pg_catalog', current_database()); end $$;`),
+        do $$ begin
+          execute format('alter database %I set search_path = public, pg_catalog', current_database());
+          end $$;`),
     );
     return new ServerClock(database);
   }

@@ -9,7 +9,8 @@ import { runRounds } from './rounds.ts';
 import { faultGroups } from './store-faults.ts';
 
 const USAGE = `usage: npm run campaign:tasks -- [kills of each kind] [seed] [sqlite or postgresql]
-       npm run campaign:tasks -- faults <folder> [times of each short fault] [of each long one] [seed] [groups: cuts,silence,failover,lock,clock,clock-postgresql,disk,disk-postgresql,sick,sick-postgresql]
+       npm run campaign:tasks -- faults <folder> [times of each short fault] [of each long one] [seed] [groups]
+groups: cuts,silence,failover,lock,clock,clock-postgresql,disk,disk-postgresql,sick,sick-postgresql
 `;
 const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 const fresh = Math.floor(Math.random() * 2 ** 31);
@@ -69,12 +70,9 @@ async function runFaults(
   for (const round of rounds)
     for (const [name, times] of Object.entries(round.strikes)) strikes[name] = (strikes[name] ?? 0) + times;
   const problems = rounds.reduce((sum, round) => sum + round.problems.length, 0);
-  const total = (name: 'accepted' | 'attempts' | 'events' | 'unknown' | 'lostAnswers' | 'seconds'): number =>
-    rounds.reduce((sum, round) => sum + round[name], 0);
-  print(
-    `all rounds in ${folder}: ` +
-      `${JSON.stringify({ strikes, accepted: total('accepted'), attempts: total('attempts'), events: total('events'), unknown: total('unknown'), lostAnswers: total('lostAnswers'), seconds: total('seconds'), problems })}`,
-  );
+  const names = ['accepted', 'attempts', 'events', 'unknown', 'lostAnswers', 'seconds'] as const;
+  const totals = names.map((name) => [name, rounds.reduce((sum, round) => sum + round[name], 0)]);
+  print(`all rounds in ${folder}: ${JSON.stringify({ strikes, ...Object.fromEntries(totals), problems })}`);
   return problems;
 }
 

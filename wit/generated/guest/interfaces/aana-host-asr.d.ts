@@ -17,7 +17,8 @@ declare module 'aana:host/asr@0.1.0' {
   /**
    * Transcribes as `transcribe-stream` does, with all parameters. Dropping the stream cancels it.
    */
-  export function transcribeStreamWith(deployment: string, audio: Audio, options: TranscribeOptions): DetailedTranscriptions;
+  export function transcribeStreamWith(deployment: string, audio: Audio,
+    options: TranscribeOptions): DetailedTranscriptions;
   export type Error = import('aana:host/types@0.1.0').Error;
   export type TokenScore = import('aana:host/types@0.1.0').TokenScore;
   export type Audio = import('aana:host/media@0.1.0').Audio;

@@ -13,11 +13,13 @@ declare module 'aana:host/deployments@0.1.0' {
   /**
    * Calls a method as `call` does. `{"$image": n}` in the arguments stands for `images[n]`.
    */
-  export function callWithImages(deployment: string, method: string, args: string, audio: Array<Audio>, images: Array<Image>): string;
+  export function callWithImages(deployment: string, method: string, args: string, audio: Array<Audio>,
+    images: Array<Image>): string;
   /**
    * Calls a streaming method as `open` does. `{"$image": n}` in the arguments stands for `images[n]`.
    */
-  export function openWithImages(deployment: string, method: string, args: string, audio: Array<Audio>, images: Array<Image>): Chunks;
+  export function openWithImages(deployment: string, method: string, args: string, audio: Array<Audio>,
+    images: Array<Image>): Chunks;
   export type Error = import('aana:host/types@0.1.0').Error;
   export type Audio = import('aana:host/media@0.1.0').Audio;
   export type Image = import('aana:host/media@0.1.0').Image;

@@ -25,7 +25,8 @@ declare module 'aana:host/llm@0.1.0' {
   /**
    * Answers a dialog as `complete` does, piece by piece. Dropping the stream cancels it.
    */
-  export function completeStream(deployment: string, request: CompletionRequest, images: Array<Image>): CompletionStream;
+  export function completeStream(deployment: string, request: CompletionRequest,
+    images: Array<Image>): CompletionStream;
   export type Error = import('aana:host/types@0.1.0').Error;
   export type TokenScore = import('aana:host/types@0.1.0').TokenScore;
   export type Image = import('aana:host/media@0.1.0').Image;
@@ -210,7 +211,8 @@ declare module 'aana:host/llm@0.1.0' {
   /**
    * The form of an answer.
    */
-  export type AnswerForm = AnswerFormText | AnswerFormJsonObject | AnswerFormJsonSchema | AnswerFormRegex | AnswerFormChoice | AnswerFormGrammar;
+  export type AnswerForm = AnswerFormText | AnswerFormJsonObject | AnswerFormJsonSchema | AnswerFormRegex
+    | AnswerFormChoice | AnswerFormGrammar;
   export interface AnswerFormText {
     tag: 'text',
   }

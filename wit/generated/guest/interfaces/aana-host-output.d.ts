@@ -18,8 +18,8 @@ declare module 'aana:host/output@0.1.0' {
    */
   export function begin(head: AnswerHead): void;
   /**
-   * Sends bytes of the answer. It returns when the client has room for more. Fails with `cancelled` when the client has
-   * gone.
+   * Sends bytes of the answer. It returns when the client has room for more. Fails with `cancelled` when the client
+   * has gone.
    */
   export function send(bytes: Base64): void;
   export type Base64 = import('aana:host/types@0.1.0').Base64;

@@ -45,7 +45,8 @@ declare module 'aana:host/storage@0.1.0' {
    * Sets the value of a key if its bytes are `expected` (none: if it is missing). No `value` removes the key. Returns
    * whether the bytes were those; otherwise nothing changes. The new value expires as that of `set-text` does.
    */
-  export function compareAndSet(key: string, expected: Uint8Array | undefined, value: Uint8Array | undefined, expiresInMs: number | undefined): boolean;
+  export function compareAndSet(key: string, expected: Uint8Array | undefined, value: Uint8Array | undefined,
+    expiresInMs: number | undefined): boolean;
   /**
    * Returns the value of a key as `get` does. In base64, many bytes take a fifth of the time and a tenth of
    * the memory to cross the border.
@@ -58,12 +59,14 @@ declare module 'aana:host/storage@0.1.0' {
   /**
    * Does the same as `compare-and-set`.
    */
-  export function compareAndSetBase64(key: string, expected: Base64 | undefined, value: Base64 | undefined, expiresInMs: number | undefined): boolean;
+  export function compareAndSetBase64(key: string, expected: Base64 | undefined, value: Base64 | undefined,
+    expiresInMs: number | undefined): boolean;
   /**
-   * Returns the entries whose keys `list` returns. With values, an answer ends before their texts have more than 1 MiB,
-   * but not before the first entry. Empty when there are no more.
+   * Returns the entries whose keys `list` returns. With values, an answer ends before their texts have more than 1
+   * MiB, but not before the first entry. Empty when there are no more.
    */
-  export function listEntries(prefix: string, after: string | undefined, limit: number, withText: boolean): Array<Entry>;
+  export function listEntries(prefix: string, after: string | undefined, limit: number,
+    withText: boolean): Array<Entry>;
   export type Base64 = import('aana:host/types@0.1.0').Base64;
   export type Error = import('aana:host/types@0.1.0').Error;
   /**

@@ -24,7 +24,8 @@ declare module 'aana:host/types@0.1.0' {
    *
    * ## `"internal"`
    */
-  export type ErrorKind = 'invalid-input' | 'bad-request' | 'denied' | 'not-found' | 'conflict' | 'too-large' | 'unavailable' | 'deadline-exceeded' | 'cancelled' | 'internal';
+  export type ErrorKind = 'invalid-input' | 'bad-request' | 'denied' | 'not-found' | 'conflict' | 'too-large'
+    | 'unavailable' | 'deadline-exceeded' | 'cancelled' | 'internal';
   /**
    * The reason why a call failed. A guest that cannot go on returns it from `run` unchanged.
    */

@@ -6,8 +6,8 @@ declare module 'aana:host/uploads@0.1.0' {
    */
   export function info(field: string): FileInfo;
   /**
-   * Returns the bytes from `offset` on, which is a whole number: `length` of them, and at most 262,144. Only the end of
-   * the file gives fewer.
+   * Returns the bytes from `offset` on, which is a whole number: `length` of them, and at most 262,144. Only the end
+   * of the file gives fewer.
    */
   export function read(field: string, offset: number, length: number): Base64;
   /**

@@ -5,8 +5,17 @@ const FENCE = /^\s*```/;
 const HEADING = /^#{1,6}\s+(.*)$/;
 const BULLET = /^\s*[-*+]\s+(.*)$/;
 const NUMBER = /^\s*\d{1,9}[.)]\s+(.*)$/;
-const INLINE =
-  /`(?<code>[^`\n]+)`|\*\*(?<strong>[^*\n]+)\*\*|\*(?<em>[^*\s][^*\n]*)\*|\[(?<label>[^\]\n]+)\]\((?<url>https?:\/\/[^\s)]+)\)/g;
+const INLINE = new RegExp(
+  [
+    /`(?<code>[^`\n]+)`/,
+    /\*\*(?<strong>[^*\n]+)\*\*/,
+    /\*(?<em>[^*\s][^*\n]*)\*/,
+    /\[(?<label>[^\]\n]+)\]\((?<url>https?:\/\/[^\s)]+)\)/,
+  ]
+    .map(({ source }) => source)
+    .join('|'),
+  'g',
+);
 
 /** Returns the elements of a text, which may still be growing. */
 export function renderMarkdown(text: string): DocumentFragment {

@@ -30,7 +30,7 @@ async function startHost(folder: string): Promise<{ readonly process: ChildProce
 
 const hasEnded = ({ status }: Response): boolean => status !== 'queued' && status !== 'in_progress';
 
-test('responses are made by the next host after theirs was killed, and those that have ended stay as they are', async () => {
+test('the next host makes responses after theirs was killed, and those that have ended stay as they are', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'aana-background-'));
   writeTinyLlama(join(folder, 'tiny.gguf'));
   let host = await startHost(folder);

@@ -161,7 +161,8 @@ export class Api {
   }
 
   /**
-   * Returns the JSON of the answer. An answer that is text or bytes becomes an object with its media type, as in a task.
+   * Returns the JSON of the answer. An answer that is text or bytes becomes an object with its media type, as in a
+   * task.
    */
   async call<T>(path: string, input: unknown, options?: CallOptions): Promise<T> {
     const response = await this.#post(path, input, options);

@@ -168,7 +168,9 @@ Attacks('data of an error that are nested deep reach the host as a text', async 
     imports: env('error_set', '(param i64)'),
     pages: 4,
     functions: {
-      deep: `(call $error_set «{"kind":"conflict","name":"Deep","message":"m","data":${'['.repeat(levels)}${']'.repeat(levels)}}»)`,
+      deep:
+        `(call $error_set «{"kind":"conflict","name":"Deep","message":"m","data":` +
+        `${'['.repeat(levels)}${']'.repeat(levels)}}»)`,
     },
   };
   const { err } = (await beside(module, (process) => run(process, 'deep'))) as { err: { name: string; data: string } };

@@ -125,7 +125,9 @@ Processes('a module changes what it has stored, and 0 stands for no value and no
     functions: {
       a: `(if (i64.eq (call $storage_set_expiring ${key} «v» (i64.const 50)) (i64.const 1)) (then (answer «1»)))`,
       b: `(answer (call $storage_increment ${key} (i64.const -7) ${zero}))`,
-      c: `(if (i64.eq (call $storage_compare_and_set ${key} ${zero} «v» (i64.const 9)) (i64.const 1)) (then (answer «1»)))`,
+      c:
+        `(if (i64.eq (call $storage_compare_and_set ${key} ${zero} «v» (i64.const 9)) (i64.const 1)) ` +
+        `(then (answer «1»)))`,
       d: `(if (i64.eqz (call $storage_compare_and_set ${key} «v» ${zero} ${zero})) (then (answer «0»)))`,
       e: `(answer (call $storage_entries «k» ${zero} (i64.const 5)))`,
     },

@@ -101,7 +101,8 @@ function resolved(shards: SafetensorsShards, { name, from, type, expected, shape
   const found = find(shards, from) ?? (from === EMBEDDINGS ? shards.get(LAST_LAYER) : undefined);
   if (!found) throw formatError(shards.label, `the model has no tensor ${from} of 16 or 32-bit floats`);
   if (found.shape.join() !== expected.join()) {
-    const problem = `${from} has the shape [${found.shape.join(', ')}], but config.json asks for [${expected.join(', ')}]`;
+    const [is, asked] = [found.shape.join(', '), expected.join(', ')];
+    const problem = `${from} has the shape [${is}], but config.json asks for [${asked}]`;
     throw formatError(found.file.label, problem);
   }
   return {

@@ -119,7 +119,8 @@ function Scale({ name, now }: { readonly name: string; readonly now: number }): 
   const [wanted, setWanted] = useState<number>();
   const scale = async (): Promise<void> => {
     await api.scale(name, wanted ?? now);
-    setWanted((newer) => (newer === wanted ? undefined : newer)); // the person may have entered another number meanwhile
+    // The person may have entered another number meanwhile.
+    setWanted((newer) => (newer === wanted ? undefined : newer));
   };
   return (
     <>

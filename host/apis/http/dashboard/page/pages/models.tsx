@@ -82,9 +82,10 @@ function Here({ model, pull }: { readonly model: Model; readonly pull: PullEvent
 
 function Progress({ id, pull }: { readonly id: string; readonly pull: PullEvent }): JSX.Element {
   const { text, bytes: done, total_bytes: total } = pull;
+  const part = total !== null && { value: Math.min(done, total), max: total };
   return (
     <>
-      <progress aria-label={`Pull of ${id}`} {...(total !== null && { value: Math.min(done, total), max: total })} />{' '}
+      <progress aria-label={`Pull of ${id}`} {...part} />{' '}
       <span class="quiet">
         {text}
         {total === null ? '' : `, ${bytes(Math.min(done, total))} of ${bytes(total)}`}

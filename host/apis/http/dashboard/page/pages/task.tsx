@@ -125,7 +125,8 @@ function Events({
     const again = (): void => {
       if (!end.signal.aborted) setTimeout(() => void start(), RECONNECT_MS);
     };
-    const start = (): Promise<void> => follow().catch(again); // the stream ends without an error when the task has ended
+    // The stream ends without an error when the task has ended.
+    const start = (): Promise<void> => follow().catch(again);
     void start();
     return () => end.abort();
   }, [id, hasEnded, isSeen]);

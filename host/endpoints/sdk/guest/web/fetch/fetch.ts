@@ -1,4 +1,4 @@
-/** `fetch` (Fetch standard, 5.6), in components whose code names it. The host sends the request, and checks its host. */
+/** `fetch` (Fetch standard, 5.6), in components whose code names it. The host sends the request and checks its host. */
 import { Exchange } from 'aana:host/http@0.1.0';
 import type { Exchange as HostExchange, RequestBody } from '../../../../../../wit/generated/world/http.ts';
 import { HostError } from '../../../host-error.ts';
