@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { CONFIG_FILE, parseConfigFile } from '../../base/config/index.ts';
 import { OperatorClient } from '../../apis/control/index.ts';
+import { WAYS } from '../../apis/http/dashboard/page/change-words.ts';
 import type { ChangePlan } from '../../apis/http/index.ts';
 import { fail } from '../../base/core/errors.ts';
 import type { ApplicationCommand } from './application.ts';
@@ -70,12 +71,6 @@ async function textOf(path: string): Promise<string> {
 }
 
 const SIGNS = { add: '+', change: '~', remove: '-' } as const;
-const WAYS = {
-  start: 'is started',
-  'in-place': 'is changed in place',
-  rolling: 'is replaced, replica by replica',
-  stop: 'finishes its calls and ends',
-} as const;
 
 /** Returns a plan for people: a line for each change. */
 export function planText({ changes, settings, refused, unchanged }: ChangePlan): string {

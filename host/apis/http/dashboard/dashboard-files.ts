@@ -16,6 +16,7 @@ const MODULES = [
   'events',
   'format',
   'key-dialog',
+  'change-words',
   'chart',
   'devices',
   'dialog',

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ApplyEvent, ChangePlan } from './api.ts';
+import { WAYS } from './change-words.ts';
 import { Dialog } from './dialog.tsx';
 import { count } from './format.ts';
 import { ActionButton, Badge, Problem, type Tone } from './parts.tsx';
@@ -121,12 +122,6 @@ function ChangeDialog({
 }
 
 const SIGNS = { add: '+', change: '~', remove: '−' } as const;
-const WAYS = {
-  start: 'is started',
-  'in-place': 'is changed in place',
-  rolling: 'is replaced, replica by replica',
-  stop: 'finishes its calls and ends',
-} as const;
 
 function Plan({ plan: { changes, settings, refused, unchanged } }: { readonly plan: ChangePlan }): JSX.Element {
   return (
