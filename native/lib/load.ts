@@ -12,6 +12,8 @@ export interface NativeManifest {
   readonly mode: 'prebuilt' | 'source';
   /** Folders with ggml's backends, absolute or relative to the addon's folder. */
   readonly backend_directories: readonly string[];
+  /** The backend for GPUs, whose folder is the last one. */
+  readonly gpu_backend?: 'cuda' | 'vulkan' | undefined;
 }
 
 export interface LoadNativeOptions {

@@ -14,3 +14,10 @@ export interface NativeDriverGpu {
   readonly name: string;
   readonly memoryTotalBytes: number;
 }
+
+/** A backend for GPUs whose file was found. */
+export interface NativeGpuBackend {
+  readonly name: 'cuda' | 'vulkan';
+  /** Why it has no devices, in the words of the loader or of the backend. Absent if it has some. */
+  readonly problem?: string;
+}

@@ -1,6 +1,6 @@
 /** The types of the native addon's exports. Only replicas and other child processes load the addon for models. */
 
-import type { NativeDevice, NativeDriverGpu } from './devices.ts';
+import type { NativeDevice, NativeDriverGpu, NativeGpuBackend } from './devices.ts';
 import type { LlamaEmbeddingEvent, LlamaEmbeddingLoadOptions, NativeLlamaEmbeddingEngine } from './llama-embedding.ts';
 import type { NativeLlamaEngine } from './llama-engine.ts';
 import type { LlamaEvent } from './llama-events.ts';
@@ -25,11 +25,13 @@ export interface NativeBinding {
     readonly mode: 'prebuilt' | 'source';
   };
   /**
-   * Loads ggml's backends (CPU variants, CUDA) from `directories`. Must be called once per process, before a model is
+   * Loads ggml's backends (CPU variants, CUDA, Vulkan) from `directories`. Must be called once per process, before a model is
    * loaded. Does nothing in `source` mode.
    */
   loadBackends(directories: readonly string[]): void;
   devices(): NativeDevice[];
+  /** Returns the backends for GPUs in the directories that were loaded. Empty in `source` mode. */
+  gpuBackends(): NativeGpuBackend[];
   /**
    * Returns the GPUs that `CUDA_VISIBLE_DEVICES` permits, in CUDA's order; empty without NVIDIA's driver. Needs neither
    * nvidia-smi nor ggml's CUDA backend.

@@ -69,6 +69,19 @@ Napi::Value DriverGpus(const Napi::CallbackInfo& info) {
   return result;
 }
 
+Napi::Value GpuBackends(const Napi::CallbackInfo& info) {
+  const auto env = info.Env();
+  auto result = Napi::Array::New(env);
+  uint32_t index = 0;
+  for (const auto& backend : ListGpuBackends()) {
+    auto entry = Napi::Object::New(env);
+    entry.Set("name", backend.name);
+    if (!backend.problem.empty()) entry.Set("problem", backend.problem);
+    result.Set(index++, entry);
+  }
+  return result;
+}
+
 // Blocks the thread until the model is written.
 void QuantizeFromJs(const Napi::CallbackInfo& info) {
   for (int i = 0; i < 3; i++) {
@@ -92,6 +105,7 @@ Napi::Object Exports(Napi::Env env, Napi::Object exports) {
   exports.Set("versions", versions);
   exports.Set("loadBackends", Napi::Function::New(env, LoadBackendsFromJs, "loadBackends"));
   exports.Set("devices", Napi::Function::New(env, Devices, "devices"));
+  exports.Set("gpuBackends", Napi::Function::New(env, GpuBackends, "gpuBackends"));
   exports.Set("driverGpus", Napi::Function::New(env, DriverGpus, "driverGpus"));
   exports.Set("setLogger", Napi::Function::New(env, SetLogger, "setLogger"));
   exports.Set("quantizeModel", Napi::Function::New(env, QuantizeFromJs, "quantizeModel"));

@@ -2,6 +2,7 @@
 
 #include <ggml-backend.h>
 
+#include <filesystem>
 #include <mutex>
 #include <set>
 #include <string_view>
@@ -9,16 +10,49 @@
 #include "core/engine_log.h"
 
 namespace aana {
+namespace {
+
+// Never destroyed, because backends are not unloaded.
+struct Loaded {
+  std::mutex mutex;
+  std::set<std::string> directories;
+  std::vector<GpuBackend> gpu_backends;
+};
+
+Loaded& LoadedOnes() {
+  static auto* loaded = new Loaded;
+  return *loaded;
+}
+
+// ggml loads all backends of a directory without a word about those that fail.
+std::string ProblemOf(const std::string& file) {
+  const ScopedLoadLog log;
+  auto* backend = ggml_backend_load(file.c_str());
+  if (backend && ggml_backend_reg_dev_count(backend) > 0) return "";
+  return log.error().empty() ? "it finds no GPU" : log.error();
+}
+
+}  // namespace
 
 void LoadBackends(const std::vector<std::string>& directories) {
   InitEngines();
   if (std::string_view(AANA_BUILD_MODE) == "source") return;
-  static std::mutex mutex;
-  static auto* loaded = new std::set<std::string>;
-  std::lock_guard lock(mutex);
+  auto& loaded = LoadedOnes();
+  std::lock_guard lock(loaded.mutex);
   for (const auto& directory : directories) {
-    if (loaded->insert(directory).second) ggml_backend_load_all_from_path(directory.c_str());
+    if (!loaded.directories.insert(directory).second) continue;
+    for (const auto* name : {"cuda", "vulkan"}) {
+      const auto file = directory + "/libggml-" + name + ".so";
+      if (std::filesystem::exists(file)) loaded.gpu_backends.push_back({name, ProblemOf(file)});
+    }
+    ggml_backend_load_all_from_path(directory.c_str());
   }
+}
+
+std::vector<GpuBackend> ListGpuBackends() {
+  auto& loaded = LoadedOnes();
+  std::lock_guard lock(loaded.mutex);
+  return loaded.gpu_backends;
 }
 
 std::vector<Device> ListDevices() {

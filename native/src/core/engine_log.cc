@@ -1,9 +1,12 @@
 #include "core/engine_log.h"
 
+#include <ggml-backend.h>
 #include <ggml.h>
 #include <llama.h>
 #include <whisper.h>
 
+#include <array>
+#include <cstdio>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -36,6 +39,36 @@ LogLevel LevelOf(ggml_log_level level) {
     default:
       return LogLevel::kDebug;
   }
+}
+
+std::string SizeText(size_t bytes) {
+  constexpr double kMebibyte = 1U << 20U;
+  const auto mebibytes = static_cast<double>(bytes) / kMebibyte;
+  std::array<char, 32> text{};
+  if (mebibytes < 1024) {
+    std::snprintf(text.data(), text.size(), "%.1f MiB", mebibytes);
+  } else {
+    std::snprintf(text.data(), text.size(), "%.2f GiB", mebibytes / 1024);
+  }
+  return text.data();
+}
+
+// Returns a sentence for ggml's line about memory that it did not get, which is the same for all devices; otherwise "".
+std::string LackOfMemory(const std::string& line) {
+  std::array<char, 64> name{};
+  size_t needed = 0;
+  const auto begin = line.find("failed to allocate ");
+  if (begin == std::string::npos) return "";
+  if (std::sscanf(line.c_str() + begin, "failed to allocate %63s buffer of size %zu", name.data(), &needed) != 2)
+    return "";
+  std::string text = std::string(name.data()) + " has no room for " + SizeText(needed);
+  if (auto* device = ggml_backend_dev_by_name(name.data())) {
+    size_t free_bytes = 0;
+    size_t total_bytes = 0;
+    ggml_backend_dev_memory(device, &free_bytes, &total_bytes);
+    text += ": " + SizeText(free_bytes) + " of " + SizeText(total_bytes) + " are free";
+  }
+  return text;
 }
 
 }  // namespace
@@ -84,8 +117,13 @@ ScopedLoadLog::ScopedLoadLog() : outer_(std::exchange(load_log, this)) {}
 ScopedLoadLog::~ScopedLoadLog() { load_log = outer_; }
 
 LogLevel ScopedLoadLog::Note(LogLevel level, const std::string& line) {
-  if (level == LogLevel::kError && error_.empty()) error_ = line;
-  return level == LogLevel::kWarn ? LogLevel::kInfo : level;
+  if (level != LogLevel::kError) return level == LogLevel::kWarn ? LogLevel::kInfo : level;
+  if (error_.empty()) error_ = line;
+  if (auto lack = is_about_memory_ ? "" : LackOfMemory(line); !lack.empty()) {
+    error_ = std::move(lack);
+    is_about_memory_ = true;
+  }
+  return level;
 }
 
 void InitEngines() {

@@ -39,7 +39,8 @@ class ScopedLoadLog {
   ScopedLoadLog(const ScopedLoadLog&) = delete;
   ScopedLoadLog& operator=(const ScopedLoadLog&) = delete;
 
-  // Returns the first error that the libraries logged, which is usually the cause; empty without an error.
+  // Returns the first error that the libraries logged, which is usually the cause; empty without an error. For memory
+  // that a device lacks, it says how much was needed and how much was free.
   const std::string& error() const { return error_; }
   // Returns the level for a line of a library.
   LogLevel Note(LogLevel level, const std::string& line);
@@ -47,6 +48,7 @@ class ScopedLoadLog {
  private:
   ScopedLoadLog* const outer_;
   std::string error_;
+  bool is_about_memory_ = false;
 };
 
 // Sends text that llama.cpp, whisper.cpp, ggml or mtmd logs to the sink. They log parts of lines.

@@ -147,7 +147,10 @@ std::vector<int32_t> WhisperModel::Tokenise(const std::string& text) const {
 WhisperStatePtr WhisperModel::NewState() const {
   const ScopedLoadLog load_log;
   WhisperStatePtr state(whisper_init_state(context()));
-  if (!state) throw WhisperError("not enough memory for another transcription: lower max_states");
+  if (!state) {
+    const auto reason = load_log.error().empty() ? "" : " (" + load_log.error() + ")";
+    throw WhisperError("not enough memory for another transcription" + reason + ": lower max_states");
+  }
   return state;
 }
 

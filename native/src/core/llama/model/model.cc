@@ -137,9 +137,7 @@ Model::Model(const ModelOptions& options, const LoadProgress& progress,
   load.sets_weights.reset();
 
   const auto& path = options.model_path;
-  if (!model_)
-    throw LoadError("model file " + path +
-                    " could not be loaded: its architecture is unknown or there is not enough memory");
+  if (!model_) throw LoadError("model file " + path + " could not be loaded");
   // Packed matrices are copies. Where they are most of a file, little of its mapping is read again.
   const bool can_release = options.is_mapped && !options.is_locked;
   if (can_release && compute::PackedBytes() - packed_before > llama_model_size(model_.get()) / 2) ReleaseMappings(path);
