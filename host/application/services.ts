@@ -319,6 +319,7 @@ export class Services {
       cacheDir: config.cache_dir,
       mode: config.native_build,
       cuda: config.cuda_backend,
+      vulkan: config.vulkan_backend,
       images,
       log: inArea(log, 'models'),
       signal,

@@ -19,7 +19,7 @@ import { CROSS_PLATFORMS } from './cross-platforms.ts';
  */
 export async function buildBinaries(platform: string, work: string, cacheDir: string): Promise<Binaries> {
   if (platform !== platformName) return crossCompile(platform, work, cacheDir);
-  const { addon } = await buildNative({ cacheDir, log: silentLogger, mode: 'prebuilt', cuda: 'off' });
+  const { addon } = await buildNative({ cacheDir, log: silentLogger, mode: 'prebuilt', cuda: 'off', vulkan: 'off' });
   const sqlite = await buildSqlite({ cacheDir, log: silentLogger });
   const { program } = await buildSandbox({ cacheDir, log: silentLogger });
   return { addonFolder: dirname(addon), sqliteFolder: dirname(dirname(sqlite)), sandboxFolder: dirname(program) };
@@ -37,7 +37,6 @@ async function crossCompile(platform: string, work: string, cacheDir: string): P
   await compileAddon({
     ...options,
     mode: 'prebuilt',
-    cuda: false,
     images: true,
     folder: addonFolder,
     out: join(work, 'cmake'),

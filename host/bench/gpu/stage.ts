@@ -19,8 +19,7 @@ import { parseArgs } from 'node:util';
 import { createLogger } from '../../base/core/log/logger.ts';
 import { packageRoot } from '../../base/core/package-root.ts';
 import { buildNative } from '../../setup/native-build/index.ts';
-import { platformName } from '../../setup/native-build/platform.ts';
-import { prepareSources } from '../../setup/native-build/sources.ts';
+import { fetchGpuBackend, prepareGpuBackend } from '../../setup/native-build/gpu-backends.ts';
 import { manifestPath, nativeAddonPath } from '../../../native/lib/index.ts';
 import { endOfMetadata } from './gguf-writer.ts';
 import { archivesText, splitFile } from './parts.ts';
@@ -36,16 +35,18 @@ const { values, positionals } = parseArgs({
     'part-mib': { type: 'string', default: '60' },
     /** A GGUF file of Llama's architecture. The generated model gets its vocabulary. */
     base: { type: 'string' },
-    /** Further files, such as wheels with CUDA's libraries. */
+    /** Further files. */
     add: { type: 'string', multiple: true, default: [] },
     'without-cuda': { type: 'boolean', default: false },
+    /** Also the libraries of CUDA, for a machine that has none. They have 420 MB when packed. */
+    'cuda-libraries': { type: 'boolean', default: false },
   },
 });
 const [out] = positionals;
 if (out === undefined)
   throw new Error(
     'missing folder; usage: node dist/host/bench/gpu/stage.js <folder> [--part-mib 60] [--base model.gguf] [--add ' +
-      'file]… [--without-cuda]',
+      'file]… [--without-cuda | --cuda-libraries]',
   );
 const cacheDir = values['cache-dir'];
 const log = createLogger({ level: 'info', format: 'text', write: (line) => process.stderr.write(line) });
@@ -58,20 +59,14 @@ try {
 
 async function stage(folder: string): Promise<void> {
   const { addon } = await buildNative({ cacheDir, log });
-  const sources = await prepareSources({
-    cacheDir,
-    platform: platformName,
-    mode: 'prebuilt',
-    cuda: !values['without-cuda'],
-    log,
-    env: process.env,
-  });
+  const fetch = values['cuda-libraries'] ? prepareGpuBackend : fetchGpuBackend;
+  const cuda = values['without-cuda'] ? undefined : await fetch('cuda', { cacheDir, log, env: process.env });
   mkdirSync(folder, { recursive: true });
   const archives = [
     nodeArchive(),
     packageArchive(addon),
     modelsArchive(),
-    ...(sources.cuda ? [cudaArchive(sources.cuda)] : []),
+    ...(cuda ? [cudaArchive(cuda)] : []),
     ...addedArchive(),
   ];
   const split = archives.map((path) => splitFile(path, folder, Number(values['part-mib']) * MIB));
@@ -113,9 +108,11 @@ function packageArchive(addon: string): string {
   return pack('package.tar.gz', work, ['package'], ['*.map', '*.d.ts', '*.test.js', '*.tsbuildinfo']);
 }
 
-function cudaArchive(libraries: string): string {
+/** Packs the backend of a folder, and the libraries that are linked beside it if they are asked for. */
+function cudaArchive(folder: string): string {
   mkdirSync(join(work, 'cuda'));
-  for (const name of readdirSync(libraries)) copyFileSync(join(libraries, name), join(work, 'cuda', name));
+  const files = readdirSync(folder).filter((name) => values['cuda-libraries'] || name.startsWith('libggml-'));
+  for (const name of files) copyFileSync(join(folder, name), join(work, 'cuda', name));
   return pack('cuda.tar.gz', work, ['cuda']);
 }
 

@@ -78,6 +78,7 @@ async function buildAddon(
     cacheDir: config.cache_dir,
     mode: config.native_build,
     cuda: config.cuda_backend,
+    vulkan: config.vulkan_backend,
     images,
     log,
     signal,

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, open, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -13,11 +14,13 @@ import { silentLogger } from '../../base/core/log/logger.ts';
 import { sqliteModule } from '../../data/storage/fixtures/databases.ts';
 import { migrate, openDatabase } from '../../data/storage/index.ts';
 import { buildSandbox } from '../../setup/native-build/index.ts';
+import { manifestPath, nativeAddonPath } from '../../../native/lib/index.ts';
+import { skip } from '../../test/skip.ts';
 import type { Check, CheckResult } from './check.ts';
 import { clockCheck, offsetResult } from './clock-check.ts';
 import { databaseCheck } from './database-check.ts';
 import { doctorText, examine } from './doctor.ts';
-import { openFilesResult } from './machine-checks.ts';
+import { gpuCheck, openFilesResult } from './machine-checks.ts';
 import { modelsCheck } from './models-check.ts';
 import { confinementResult, sandboxCheck } from './sandbox-check.ts';
 import { foldersCheck } from './folders-check.ts';
@@ -83,6 +86,19 @@ Doctor('finds nothing that fails on a fresh machine, and leaves nothing behind',
   assert.equal(await readdir(folder), []);
   assert.match(doctorText(report), /\naana-host [\d.]+: \w+, \d failed, \d+ warnings?\n$/);
 });
+
+const addon = nativeAddonPath(packageRoot);
+if (existsSync(addon) && !readFileSync(manifestPath(addon), 'utf8').includes('gpu_backend')) {
+  Doctor('says why a GPU of the driver cannot be used', async () => {
+    const list = '0, GPU-aaaa1111, 81559, NVIDIA H100';
+    await writeFile(join(folder, 'nvidia-smi'), `#!/bin/sh\necho '${list}'\n`, { mode: 0o755 });
+    const env = { ...process.env, PATH: `${folder}:${process.env['PATH']}`, CUDA_VISIBLE_DEVICES: undefined };
+    const results = await gpuCheck.run({ config: configured(), env, signal: AbortSignal.timeout(30_000) });
+    const found = results.filter(({ name }) => name.startsWith('gpu'));
+    assert.is(found.length, 1);
+    assertFails(found[0], /no backend for the GPUs of this machine \(NVIDIA H100\)$/, 'warn');
+  });
+} else skip('the doctor says why a GPU cannot be used', 'the native addon is not built, or has a backend for GPUs');
 
 Doctor('reports an invalid configuration, and leaves out the checks that need it', async () => {
   const report = await examine(() => {

@@ -20,8 +20,8 @@ export const gpuCheck: Check = {
     const problems: string[] = [];
     for await (const { message, fields } of ring.read({ lines: 10, follow: false })) {
       const reason = fields['reason'];
-      if (message !== 'the native addon cannot list GPUs')
-        // the check of the addon says so
+      // The check of the addon says the first one, and the machine has the second one with its advice.
+      if (!['the native addon cannot list GPUs', 'GPUs cannot be used'].includes(message))
         problems.push(typeof reason === 'string' ? `${message}: ${reason}` : message);
     }
     const withDriver = driver === undefined ? '' : `, driver ${driver}`;
@@ -30,9 +30,10 @@ export const gpuCheck: Check = {
       const memory = `${bytesText(memoryBytes)}${freeBytes === undefined ? '' : `, ${bytesText(freeBytes)} free`}`;
       return ok(`gpu ${index}`, `${name}, ${memory}${withDriver}`);
     });
+    for (const { found, advice } of machine.problems ?? []) results.push(warn('gpu', found, advice));
     if (problems.length > 0)
       results.push(warn('gpu', problems.join('; '), 'see docs/gpu.md; without a GPU, models run on the CPU'));
-    else if (machine.gpus.length === 0) results.push(ok('gpu', `none${withDriver}; models run on the CPU`));
+    else if (results.length === 0) results.push(ok('gpu', `none${withDriver}; models run on the CPU`));
     const freeMain = machine.probe?.freeMainBytes?.();
     const memory = `${bytesText(machine.memoryBytes)}${freeMain === undefined ? '' : `, ${bytesText(freeMain)} free`}`;
     results.push(

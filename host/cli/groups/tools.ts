@@ -18,6 +18,7 @@ export function addToolCommands(root: Command, command: MakeCommand): void {
         cacheDir: config.cache_dir,
         mode: config.native_build,
         cuda: config.cuda_backend,
+        vulkan: config.vulkan_backend,
         log: loggerOf(config),
         force: options['force'] === true,
         env: childEnvironment(config),

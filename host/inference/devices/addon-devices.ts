@@ -3,7 +3,12 @@ import { fileURLToPath } from 'node:url';
 import type { Logger } from '../../base/core/log/logger.ts';
 import { packageRoot } from '../../base/core/package-root.ts';
 import { runContained } from '../../base/processes/index.ts';
-import { nativeAddonPath, type NativeDevice, type NativeDriverGpu } from '../../../native/lib/index.ts';
+import {
+  nativeAddonPath,
+  type NativeDevice,
+  type NativeDriverGpu,
+  type NativeGpuBackend,
+} from '../../../native/lib/index.ts';
 
 export interface AddonDevicesOptions {
   /** Environment with the host's `CUDA_VISIBLE_DEVICES`, which limits the GPUs that the addon lists. */
@@ -21,6 +26,8 @@ export interface AddonGpus {
   readonly gpus: readonly NativeDevice[];
   /** The GPUs of NVIDIA's driver, with UUIDs, in the order of the addon's CUDA devices. */
   readonly driver: readonly NativeDriverGpu[];
+  /** The backends for GPUs that the addon has. */
+  readonly backends: readonly NativeGpuBackend[];
 }
 
 /**
@@ -59,9 +66,8 @@ export async function listAddonGpus({
 
 /** Parses the last line of the output, because libraries may print lines before the list. */
 function gpusOf(text: string): AddonGpus {
-  const { devices, driver } = JSON.parse(text.trimEnd().split('\n').at(-1) ?? '') as {
+  const { devices, ...others } = JSON.parse(text.trimEnd().split('\n').at(-1) ?? '') as Omit<AddonGpus, 'gpus'> & {
     readonly devices: readonly NativeDevice[];
-    readonly driver: readonly NativeDriverGpu[];
   };
-  return { gpus: devices.filter(({ type }) => type === 'gpu'), driver };
+  return { gpus: devices.filter(({ type }) => type === 'gpu'), ...others };
 }

@@ -163,11 +163,60 @@ Devices('queries how much of each GPU all processes leave free', async () => {
   assert.equal(await ofAddon?.freeGpuBytes?.(undefined), [3, 3]);
 });
 
-Devices('uses no GPU that the addon cannot use, and warns', async () => {
+Devices('uses no GPU for which the addon has no backend, and warns', async () => {
   const { log, messages } = warnings();
-  const { gpus } = await findMachine({ env: environment(`printf '${TWO}'`), log, addonProgram: ADDON });
-  assert.equal([gpus, messages], [[], ['the native addon cannot use the GPUs of this machine; models run on the CPU']]);
+  const { gpus, problems } = await findMachine({ env: environment(`printf '${TWO}'`), log, addonProgram: ADDON });
+  assert.equal([gpus, messages], [[], ['GPUs cannot be used']]);
+  assert.match(problems?.[0]?.found ?? '', /has no backend for .* \(NVIDIA H100 80GB HBM3, NVIDIA A10, rev\. 2\)$/);
+  assert.match(problems?.[0]?.advice ?? '', 'aana-host build-native');
 });
+
+Devices('names GPUs of Vulkan as the engines do, also beside NVIDIA’s driver', async () => {
+  const env = environment(`printf '${TWO}'`, { LIST: 'vulkan' });
+  const { gpus, problems } = await findMachine({ env, log: silentLogger, addonProgram: ADDON });
+  assert.equal(gpus, [{ id: undefined, device: 'Vulkan0', name: 'a GPU', memoryBytes: 4 }]);
+  assert.equal(problems, []);
+});
+
+const NO_FILE = 'cannot open shared object file: No such file or directory';
+const BROKEN: readonly (readonly [problem: string, found: RegExp, advice: RegExp])[] = [
+  [
+    `load_backend: failed to load /a/libggml-cuda.so: libcublas.so.13: ${NO_FILE}`,
+    /libcublas\.so\.13 is missing, a part of CUDA 13$/,
+    /build-native/,
+  ],
+  [`libcuda.so.1: ${NO_FILE}`, /libcuda\.so\.1 is missing, a part of NVIDIA's driver$/, /driver 580.*--gpus all/],
+  [`libother.so.2: ${NO_FILE}`, /does not load: libother\.so\.2 is missing$/, /install the package/],
+  [
+    "/lib/libc.so.6: version `GLIBC_2.38' not found (required by x)",
+    /too old, because GLIBC_2\.38 is missing$/,
+    /newer release/,
+  ],
+  [
+    'failed to initialize CUDA: CUDA driver version is insufficient for CUDA runtime version',
+    /driver is too old/,
+    /580/,
+  ],
+  ['failed to initialize CUDA: no CUDA-capable device is detected', /shows none to this process/, /nvidia-smi/],
+  [
+    'failed to initialize CUDA: unknown error',
+    /does not work: failed to initialize CUDA: unknown error$/,
+    /nvidia-smi/,
+  ],
+];
+for (const [problem, found, advice] of BROKEN) {
+  Devices(`says what a backend lacks: ${problem.slice(-70)}`, async () => {
+    const { log, messages } = warnings();
+    const env = environment(undefined, { LIST: 'broken', PROBLEM: problem });
+    const { problems = [] } = await findMachine({ env, log, addonProgram: ADDON });
+    assert.equal([problems.length, messages], [1, ['GPUs cannot be used']]);
+    assert.match(problems[0]!.found, /^the CUDA backend /);
+    assert.match(problems[0]!.found, found);
+    assert.match(problems[0]!.advice, advice);
+    const none = { ...env, CUDA_VISIBLE_DEVICES: '' }; // nobody asks for a GPU
+    assert.equal((await findMachine({ env: none, log: silentLogger, addonProgram: ADDON })).problems, []);
+  });
+}
 
 for (const mode of ['crash', 'garbage', 'hang'] as const) {
   Devices(`trusts nvidia-smi when asking the addon ends in a ${mode}`, async () => {
@@ -209,12 +258,13 @@ Devices('rejects with the reason of its signal', async () => {
 Devices('runs no program when devices are declared, and lets the environment select among them', async () => {
   const gpus = [{ memory_bytes: 5 }, { id: 'GPU-x', name: 'big', memory_bytes: 9 }];
   const env = environment('exec /bin/sleep 600', { CUDA_VISIBLE_DEVICES: 'GPU-x,0' });
-  const { probe, ...machine } = await findMachine({
+  const { probe, problems, ...machine } = await findMachine({
     env,
     log: silentLogger,
     declared: { gpus, memory_bytes: 7, cpus: 3, placement: 'pack' },
   });
   assert.equal(probe, { freeMainBytes: undefined, freeGpuBytes: undefined });
+  assert.equal(problems, []);
   assert.equal(machine, {
     gpus: [
       { id: 'GPU-x', name: 'big', memoryBytes: 9 },

@@ -1,7 +1,8 @@
 import type { Logger } from '../../base/core/log/logger.ts';
 import { totalMainBytes } from '../../base/core/machine/total-memory.ts';
 import { type AddonGpus, listAddonGpus } from './addon-devices.ts';
-import type { Gpu, Machine } from './machine.ts';
+import { backendProblem } from './backend-problem.ts';
+import type { Gpu, GpuProblem, Machine } from './machine.ts';
 import { freeMainBytes, usableCpus } from './main-memory.ts';
 import { freeNvidiaBytes, listNvidiaGpus } from './nvidia-smi.ts';
 import { type DriverGpu, visibleGpus } from './visible-gpus.ts';
@@ -34,6 +35,7 @@ type FreeGpuBytes = (signal: AbortSignal | undefined) => Promise<readonly (numbe
 interface Found {
   readonly gpus: readonly Gpu[];
   readonly freeBytes: FreeGpuBytes | undefined;
+  readonly problems: readonly GpuProblem[];
 }
 
 /**
@@ -44,12 +46,13 @@ interface Found {
 export async function findMachine(options: FindMachineOptions): Promise<Machine> {
   const { env, declared } = options;
   const visible = env['CUDA_VISIBLE_DEVICES'];
-  const { gpus, freeBytes }: Found = declared?.gpus
-    ? { gpus: visibleGpus(declared.gpus.map(toDriverGpu), visible), freeBytes: undefined }
+  const { gpus, freeBytes, problems }: Found = declared?.gpus
+    ? { gpus: visibleGpus(declared.gpus.map(toDriverGpu), visible), freeBytes: undefined, problems: [] }
     : await findGpus(options);
   const declaredBytes = declared?.memory_bytes ?? undefined;
   return {
     gpus,
+    problems,
     memoryBytes: declaredBytes ?? totalMainBytes(),
     cpus: declared?.cpus ?? usableCpus(),
     placement: declared?.placement,
@@ -67,16 +70,15 @@ async function findGpus({ env, log, signal, timeoutMs = 15_000, addonProgram }: 
     listNvidiaGpus({ ...ask, signal }),
     listAddonGpus({ ...ask, signal }),
   ]);
-  const gpus = visibleGpus(ofDriver, visible);
-  if (gpus.length > 0 && ofAddon?.gpus.length === 0) {
-    log.warn('the native addon cannot use the GPUs of this machine; models run on the CPU', {
-      gpus: gpus.map(({ name }) => name),
-    });
-    return { gpus: [], freeBytes: undefined };
-  }
-  if (ofDriver.length > 0) {
+  const ofSmi = visibleGpus(ofDriver, visible);
+  const problems = problemsOf(ofAddon, ofSmi, visible);
+  for (const { found, advice } of problems) log.warn('GPUs cannot be used', { reason: found, advice });
+  const isVulkan = ofAddon?.gpus.some(({ name }) => name.startsWith('Vulkan')); // CUDA's variable does not apply
+  if (ofDriver.length > 0 && !isVulkan) {
+    const gpus = ofAddon?.gpus.length === 0 ? [] : ofSmi;
     return {
       gpus,
+      problems,
       freeBytes: async (asker) => {
         const free = await freeNvidiaBytes({ ...ask, signal: asker });
         return gpus.map(({ id }) => (id === undefined ? undefined : free.get(id)));
@@ -85,9 +87,28 @@ async function findGpus({ env, log, signal, timeoutMs = 15_000, addonProgram }: 
   }
   return {
     gpus: ofAddon ? gpusOfAddon(ofAddon, visible) : [],
+    problems,
     freeBytes: async (asker) =>
       (await listAddonGpus({ ...ask, signal: asker }))?.gpus.map(({ memoryFreeBytes }) => memoryFreeBytes) ?? [],
   };
+}
+
+/** Returns why the addon cannot use the GPUs of the machine, whose driver lists `gpus`. */
+function problemsOf(
+  addon: AddonGpus | undefined,
+  gpus: readonly Gpu[],
+  visible: string | undefined,
+): readonly GpuProblem[] {
+  if (!addon) return []; // it is not built, or does not load, which the log says
+  const wanted = addon.backends.filter(({ name }) => name !== 'cuda' || visible !== '');
+  const problems = wanted.flatMap((backend) => backendProblem(backend) ?? []);
+  if (problems.length > 0 || addon.gpus.length > 0 || gpus.length === 0) return problems;
+  return [
+    {
+      found: `the native addon has no backend for the GPUs of this machine (${gpus.map(({ name }) => name).join(', ')})`,
+      advice: 'set cuda_backend to auto or on, and run aana-host build-native',
+    },
+  ];
 }
 
 /**

@@ -24,9 +24,19 @@ export interface MemoryProbe {
   readonly freeGpuBytes?: ((signal: AbortSignal | undefined) => Promise<readonly (number | undefined)[]>) | undefined;
 }
 
+/** Why GPUs cannot be used. */
+export interface GpuProblem {
+  /** What is wrong, in one sentence. */
+  readonly found: string;
+  /** What to do about it. */
+  readonly advice: string;
+}
+
 /** The devices for replicas. */
 export interface Machine {
   readonly gpus: readonly Gpu[];
+  /** Why GPUs that the machine may have are not among them. */
+  readonly problems?: readonly GpuProblem[] | undefined;
   /** Main memory that this process and its children may use; 0 when unknown. */
   readonly memoryBytes: number;
   /** Processors that this process and its children may use; undefined when unknown. */

@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { packageRoot } from '../../base/core/package-root.ts';
 import { manifestPath, type NativeManifest } from '../../../native/lib/index.ts';
@@ -24,10 +24,10 @@ export interface AddonToCompile extends Omit<SourceOptions, 'platform'> {
 
 /** Fetches the sources of the addon and compiles it into a folder. */
 export async function compileAddon(options: AddonToCompile): Promise<void> {
-  const { toolchain, mode, cuda, folder, log, signal, env } = options;
+  const { toolchain, mode, folder, log, signal, env } = options;
   const { platform } = toolchain;
   const addon = join(folder, 'aana_native.node');
-  const inputs = await hashInputs({ platform, mode, cuda }); // before they are read, because they may change meanwhile
+  const inputs = await hashInputs({ platform, mode }); // before they are read, because they may change meanwhile
   const sources = await prepareSources({ ...options, platform });
   await rm(manifestPath(addon), { force: true }); // an interrupted build must not count as current
   await mkdir(folder, { recursive: true });
@@ -54,11 +54,12 @@ export async function compileAddon(options: AddonToCompile): Promise<void> {
     signal,
     env,
   });
-  const backends = mode === 'prebuilt' ? ['.', ...(sources.cuda ? [sources.cuda] : [])] : [];
-  await writeManifest(addon, { inputs, mode, backend_directories: backends });
+  await writeManifest(addon, { inputs, mode, backend_directories: mode === 'prebuilt' ? ['.'] : [] });
 }
 
 /** Writes what the addon was built from. A build without it counts as unfinished. */
 export async function writeManifest(addon: string, manifest: NativeManifest): Promise<void> {
-  await writeFile(manifestPath(addon), `${JSON.stringify(manifest, null, 2)}\n`);
+  const path = manifestPath(addon);
+  await writeFile(`${path}.new`, `${JSON.stringify(manifest, null, 2)}\n`);
+  await rename(`${path}.new`, path); // replicas may read it now
 }

@@ -15,11 +15,7 @@ export function packageFolder(name: string): string {
 }
 
 /** Returns the SHA-256 of all inputs of the addon. If it is unchanged, there is nothing to build. */
-export async function hashInputs(choice: {
-  readonly platform: string;
-  readonly mode: BuildMode;
-  readonly cuda: boolean;
-}): Promise<string> {
+export async function hashInputs(choice: { readonly platform: string; readonly mode: BuildMode }): Promise<string> {
   const hash = createHash('sha256');
   const versions = [LLAMA_SOURCE, WHISPER_SOURCE].map((source) => source.integrity);
   const napi = JSON.parse(await readFile(join(packageFolder('node-addon-api'), 'package.json'), 'utf8')) as {

@@ -7,19 +7,32 @@ import { packageRoot } from '../../base/core/package-root.ts';
 import { skip } from '../../test/skip.ts';
 import { buildNative } from './index.ts';
 import { hashInputs } from './inputs.ts';
-import { CUDA_BACKENDS, LLAMA_SOURCE, LLAMA_VERSION, PREBUILT_LIBRARIES, WHISPER_SOURCE } from './pins.ts';
+import {
+  CUDA_LIBRARIES,
+  GPU_BACKENDS,
+  LLAMA_SOURCE,
+  LLAMA_VERSION,
+  PREBUILT_LIBRARIES,
+  WHISPER_SOURCE,
+} from './pins.ts';
 import { defaultBuildMode, platformName } from './platform.ts';
 import { checkTools } from './tools.ts';
 
 const NativeBuild = suite('buildNative');
 
-NativeBuild('pins every package by its sha512, and llama.cpp to a single version', () => {
-  const llama = [LLAMA_SOURCE, ...Object.values(PREBUILT_LIBRARIES), ...Object.values(CUDA_BACKENDS)];
+NativeBuild('pins every package by its checksum, and llama.cpp to a single version', () => {
+  const backends = Object.values(GPU_BACKENDS).flatMap((byPlatform) => Object.values(byPlatform));
+  const llama = [LLAMA_SOURCE, ...Object.values(PREBUILT_LIBRARIES), ...backends];
   for (const source of [...llama, WHISPER_SOURCE]) {
     assert.is(source.registry, 'npm');
     assert.is(Buffer.from(/^sha512-(.+)$/.exec(source.integrity ?? '')?.[1] ?? '', 'base64').length, 64, source.name);
   }
   for (const source of llama) assert.is(source.version, LLAMA_VERSION);
+  for (const { registry, name, integrity, platform } of Object.values(CUDA_LIBRARIES)) {
+    assert.is(registry, 'pypi');
+    assert.match(integrity ?? '', /^[0-9a-f]{64}$/, name);
+    assert.match(platform ?? '', /^manylinux/, name);
+  }
 });
 
 NativeBuild('builds from source if no libraries are published for the platform', () => {
@@ -47,12 +60,11 @@ NativeBuild('explains how to install each missing tool', () => {
 });
 
 NativeBuild('accepts a build as current only with the same sources and mode', async () => {
-  const choice = { platform: platformName, mode: 'prebuilt', cuda: false } as const;
+  const choice = { platform: platformName, mode: 'prebuilt' } as const;
   const hash = await hashInputs(choice);
   assert.match(hash, /^[0-9a-f]{64}$/);
   assert.is(await hashInputs(choice), hash);
   assert.is.not(await hashInputs({ ...choice, mode: 'source' }), hash);
-  assert.is.not(await hashInputs({ ...choice, cuda: true }), hash);
   assert.is.not(await hashInputs({ ...choice, platform: 'linux-riscv64' }), hash);
 });
 

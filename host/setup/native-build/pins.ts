@@ -42,14 +42,55 @@ export const PREBUILT_LIBRARIES: Readonly<Record<string, PackageSource>> = {
   },
 };
 
-/** ggml's CUDA backend, which is loaded at run time. It has 160 MB, so it is fetched only for machines with a GPU. */
-export const CUDA_BACKENDS: Readonly<Record<string, PackageSource>> = {
-  'linux-x64': {
-    registry: 'npm',
-    name: '@node-llama-cpp/linux-x64-cuda',
-    version: LLAMA_VERSION,
-    integrity: 'sha512-8rQCjyNNLZJUFit+YpjwlC4hwkKgOMIkB2wuycKBf8NU2O3ySKbiWZQ8aw9ku2nUTXjSnUIrE6KB88itduTBuA==',
+/**
+ * ggml's backends for GPUs, which are loaded at run time. They are large, so one is fetched only where it is used. CUDA's
+ * has 160 MB, Vulkan's has 43 MB.
+ */
+export const GPU_BACKENDS: Readonly<Record<'cuda' | 'vulkan', Readonly<Record<string, PackageSource>>>> = {
+  cuda: {
+    'linux-x64': {
+      registry: 'npm',
+      name: '@node-llama-cpp/linux-x64-cuda',
+      version: LLAMA_VERSION,
+      integrity: 'sha512-8rQCjyNNLZJUFit+YpjwlC4hwkKgOMIkB2wuycKBf8NU2O3ySKbiWZQ8aw9ku2nUTXjSnUIrE6KB88itduTBuA==',
+    },
   },
+  vulkan: {
+    'linux-x64': {
+      registry: 'npm',
+      name: '@node-llama-cpp/linux-x64-vulkan',
+      version: LLAMA_VERSION,
+      integrity: 'sha512-bBxqU+JOcBu1nb5Qj2zcMci+JByT1E8EajHvYodyNfVIPkEhXh+/HMwR1/BT7xP08YK0hks+kM8fglER0P8JEg==',
+    },
+  },
+};
+
+const CUDA_RUNTIME: PackageSource = {
+  registry: 'pypi',
+  name: 'nvidia-cuda-runtime',
+  version: '13.0.96',
+  platform: 'manylinux2014_x86_64',
+  integrity: '7f82250d7782aa23b6cfe765ecc7db554bd3c2870c43f3d1821f1d18aebf0548',
+  bytes: 2_243_632,
+};
+
+const CUBLAS: PackageSource = {
+  registry: 'pypi',
+  name: 'nvidia-cublas',
+  version: '13.1.0.3',
+  platform: 'manylinux_2_27_x86_64',
+  integrity: 'ee8722c1f0145ab246bccb9e452153b5e0515fd094c3678df50b2a0888b8b171',
+  bytes: 423_133_236,
+};
+
+/**
+ * The libraries of CUDA that its backend needs beside the driver's, with their wheels. The wheels belong to CUDA 13.0,
+ * which runs with the oldest drivers that the backend runs with.
+ */
+export const CUDA_LIBRARIES: Readonly<Record<string, PackageSource>> = {
+  'libcudart.so.13': CUDA_RUNTIME,
+  'libcublasLt.so.13': CUBLAS,
+  'libcublas.so.13': CUBLAS,
 };
 
 /** The `sqlite3` package, which contains the sources of SQLite and of its binding. */

@@ -1,9 +1,7 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { totalMainBytes } from '../../base/core/machine/total-memory.ts';
 import { compareVersions } from './needed-versions.ts';
-import { CUDA_BACKENDS, PREBUILT_LIBRARIES } from './pins.ts';
+import { PREBUILT_LIBRARIES } from './pins.ts';
 
 export type BuildMode = 'prebuilt' | 'source';
 
@@ -51,12 +49,6 @@ export function glibcProblem(needed: string, found: string | undefined): string 
 export function glibcVersion(): string | undefined {
   const report = process.report.getReport() as { readonly header?: { readonly glibcVersionRuntime?: string } };
   return report.header?.glibcVersionRuntime;
-}
-
-/** Returns whether this machine has an NVIDIA GPU and a CUDA backend is published for it. */
-export function canUseCudaBackend(): boolean {
-  if (!CUDA_BACKENDS[platformName]) return false;
-  return existsSync('/proc/driver/nvidia/version') || spawnSync('nvidia-smi', ['-L'], { stdio: 'ignore' }).status === 0;
 }
 
 /** Returns the number of parallel compilers: one per core, with 1.5 GB of memory each. */

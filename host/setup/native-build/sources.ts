@@ -13,7 +13,7 @@ import {
   shareProgress,
   withFileLock,
 } from '../packages/index.ts';
-import { CUDA_BACKENDS, LLAMA_SOURCE, PREBUILT_LIBRARIES, WHISPER_SOURCE } from './pins.ts';
+import { LLAMA_SOURCE, PREBUILT_LIBRARIES, WHISPER_SOURCE } from './pins.ts';
 import type { BuildMode } from './platform.ts';
 
 const run = promisify(execFile);
@@ -27,8 +27,6 @@ export interface NativeSources {
   readonly whisper: string;
   /** Folder with libllama, libggml and the CPU backends. */
   readonly libraries: string | undefined;
-  /** Folder with ggml's CUDA backend. */
-  readonly cuda: string | undefined;
 }
 
 export interface SourceOptions {
@@ -37,8 +35,6 @@ export interface SourceOptions {
   /** Platform of the libraries, such as `linux-arm64`. */
   readonly platform: string;
   readonly mode: BuildMode;
-  /** Whether ggml's CUDA backend is fetched. */
-  readonly cuda: boolean;
   readonly log: Logger;
   readonly signal?: AbortSignal | undefined;
   readonly env: NodeJS.ProcessEnv;
@@ -50,28 +46,18 @@ export interface SourceOptions {
  * not fetched again.
  */
 export async function prepareSources(options: SourceOptions): Promise<NativeSources> {
-  const { mode, cuda, signal = new AbortController().signal, report = () => {} } = options;
+  const { mode, signal = new AbortController().signal, report = () => {} } = options;
   const begin = shareProgress(report);
   const nothing = async (): Promise<undefined> => undefined;
-  const kinds = [
-    fetchLlama,
-    fetchWhisper,
-    mode === 'prebuilt' ? fetchLibraries : nothing,
-    cuda ? fetchCudaBackend : nothing,
-  ];
-  return locked(options, async (root) => {
-    const [llama = '', whisper = '', libraries, backend] = await boundedMap(
-      kinds,
-      kinds.length,
-      signal,
-      async (fetch, all) => {
-        const part = begin();
-        const folder = await fetch(root, { ...options, signal: all, report: part.report });
-        part.done();
-        return folder;
-      },
-    );
-    return { llama, whisper, libraries, cuda: backend };
+  const kinds = [fetchLlama, fetchWhisper, mode === 'prebuilt' ? fetchLibraries : nothing];
+  return locked(options, 'sources', async (root) => {
+    const [llama = '', whisper = '', libraries] = await boundedMap(kinds, kinds.length, signal, async (fetch, all) => {
+      const part = begin();
+      const folder = await fetch(root, { ...options, signal: all, report: part.report });
+      part.done();
+      return folder;
+    });
+    return { llama, whisper, libraries };
   });
 }
 
@@ -108,26 +94,15 @@ async function fetchLibraries(root: string, options: SourceOptions): Promise<str
   return join(folder, 'package', 'bins', platform);
 }
 
-/** Fetches ggml's CUDA backend alone and returns its folder. Undefined if none is published for this platform. */
-export async function prepareCudaBackend(options: SourceOptions): Promise<string | undefined> {
-  return locked(options, (root) => fetchCudaBackend(root, options));
-}
-
-async function fetchCudaBackend(root: string, options: SourceOptions): Promise<string | undefined> {
-  const { platform } = options;
-  const backend = CUDA_BACKENDS[platform];
-  if (!backend) return undefined;
-  const folder = await once(root, `${platform}-cuda`, backend, options, (archive, dir) =>
-    extractMembers(archive, /\/libggml-cuda\.[^/]+$|LICENSE$/, dir),
-  );
-  return join(folder, 'package', 'bins', `${platform}-cuda`);
-}
-
-/** Runs `work` with the folder of the sources, one process at a time. */
-async function locked<T>({ cacheDir, signal, log }: SourceOptions, work: (root: string) => Promise<T>): Promise<T> {
+/** Runs `work` with the folder of the sources, one process at a time with this name. */
+export async function locked<T>(
+  { cacheDir, signal, log }: Pick<SourceOptions, 'cacheDir' | 'signal' | 'log'>,
+  name: string,
+  work: (root: string) => Promise<T>,
+): Promise<T> {
   const root = join(cacheDir, 'native');
   await mkdir(root, { recursive: true });
-  return withFileLock(join(root, 'sources.lock'), () => work(root), {
+  return withFileLock(join(root, `${name}.lock`), () => work(root), {
     signal,
     onWait: () => log.info('waiting for another process that prepares the native sources'),
   });
@@ -136,11 +111,11 @@ async function locked<T>({ cacheDir, signal, log }: SourceOptions, work: (root: 
 /**
  * Fills a folder once and returns it. It is filled under another name and then renamed, so it is complete or missing.
  */
-async function once(
+export async function once(
   root: string,
   label: string,
   source: PackageSource,
-  options: SourceOptions,
+  options: Omit<SourceOptions, 'platform' | 'mode' | 'env'>,
   fill: (archive: string, dir: string) => Promise<unknown>,
 ): Promise<string> {
   const dir = join(root, `${label}-${source.version}`);

@@ -17,6 +17,8 @@ export const DeviceReport = z.object({
   memory_bytes: z.nullable(z.number()),
   /** Memory that other programs use, as of the last look. */
   other_bytes: z.number(),
+  /** Why GPUs of the machine are not used. Only the processors have some, which compute instead. */
+  problems: z.array(z.string()),
 });
 export type DeviceReport = z.output<typeof DeviceReport>;
 
@@ -55,6 +57,7 @@ export class DevicePlan {
       cpus: null,
       memory_bytes: memoryBytes || null,
       other_bytes: loads[gpu]?.foreignBytes ?? 0,
+      problems: [],
     }));
     const main = {
       name: deviceName('main'),
@@ -62,6 +65,7 @@ export class DevicePlan {
       cpus: machine.cpus ?? null,
       memory_bytes: machine.memoryBytes || null,
       other_bytes: foreignMainBytes,
+      problems: (machine.problems ?? []).map(({ found, advice }) => `${found}; ${advice}`),
     };
     return [...gpus, main];
   }

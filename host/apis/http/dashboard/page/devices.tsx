@@ -85,6 +85,11 @@ function DeviceCard({
             .map(({ replica, cpus, color }) => ({ label: replica, value: cpus, text: number(cpus), color }))}
         />
       )}
+      {device.problems.map((problem) => (
+        <p key={problem} class="problem">
+          {problem}
+        </p>
+      ))}
       <Bar title="Memory" total={device.memory_bytes} text={bytes} parts={[...memory, others]} />
     </figure>
   );
