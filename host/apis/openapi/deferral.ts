@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { toggle } from '../../base/core/fields.ts';
 import { MAX_EXECUTION_TIMEOUT_S } from '../../base/core/endpoint-description.ts';
 import { TASK_STATUSES } from '../../data/tasks/index.ts';
 import { NAMED_SCHEMAS } from './named-schemas.ts';
@@ -6,10 +7,7 @@ import { type AnswerOf, Id, Time, TimeOrNull } from './values.ts';
 
 /** The parameter with which a request asks to become a task. */
 export const DeferQuery = z.object({
-  defer: z
-    .boolean('Input should be a valid boolean')
-    .default(false)
-    .describe('Store the request as a task and answer with the id of the task.'),
+  defer: toggle(false, 'Store the request as a task and answer with the id of the task.'),
 });
 
 /** The parameters of the task that a request becomes. */

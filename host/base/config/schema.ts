@@ -6,6 +6,7 @@ import { AlertsConfig } from './sections/observing/alerts.ts';
 import { CorsConfig } from './sections/cors.ts';
 import { DatabaseConfig } from './sections/database.ts';
 import { DevicesConfig } from './sections/devices.ts';
+import { amount, toggle, whole } from '../core/fields.ts';
 import { writablePath } from './sections/fields.ts';
 import { LimitsConfig } from './sections/limits.ts';
 import { McpConfig } from './sections/apis/mcp.ts';
@@ -55,13 +56,9 @@ export const ConfigSchema = z.strictObject({
     .default('127.0.0.1')
     .describe('Address to listen on; 0.0.0.0 is every address of the machine.')
     .register(settings, { flag: '--host <address>' }),
-  port: z
-    .int()
-    .min(0)
-    .max(65_535)
-    .default(8000)
-    .describe('Port to listen on; 0 takes a free one.')
-    .register(settings, { flag: '--port <number>' }),
+  port: whole({ min: 0, max: 65_535, default: 8000 }, 'Port to listen on; 0 takes a free one.').register(settings, {
+    flag: '--port <number>',
+  }),
   ...LISTEN_KEYS,
   tls: TlsConfig.prefault({}).describe('HTTPS.'),
   trusted_proxies: TrustedProxies,
@@ -103,13 +100,10 @@ export const ConfigSchema = z.strictObject({
       isPath: true,
       defaultText: '`$XDG_DATA_HOME/aana-host`, else `~/.local/share/aana-host`',
     }),
-  include_stacktrace: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether error answers carry a stack trace. It reveals paths of the server, so do not use it on public servers.',
-    )
-    .register(settings, { env: 'INCLUDE_STACKTRACE', flag: '--include-stacktrace' }),
+  include_stacktrace: toggle(
+    false,
+    'Whether error answers carry a stack trace. It reveals paths of the server, so do not use it on public servers.',
+  ).register(settings, { env: 'INCLUDE_STACKTRACE', flag: '--include-stacktrace' }),
   compat_status: z
     .enum(['none', 'original'])
     .default('none')
@@ -151,29 +145,23 @@ export const ConfigSchema = z.strictObject({
       "Whether the native addon uses ggml's Vulkan backend, which is a download of 24 MB: yes, no, or if this machine " +
         "has a GPU without NVIDIA's driver. It is not used beside CUDA's.",
     ),
-  shutdown_grace_s: z
-    .number()
-    .min(0)
-    .max(86_400)
-    .default(30)
-    .describe('Time in which running requests may finish when the server stops, in seconds.')
-    .register(settings, { flag: '--shutdown-grace <seconds>' }),
+  shutdown_grace_s: amount(
+    { min: 0, max: 86_400, default: 30 },
+    'Time in which running requests may finish when the server stops, in seconds.',
+  ).register(settings, { flag: '--shutdown-grace <seconds>' }),
   media: MediaConfig.prefault({}).describe('Videos and audio.').register(settings, { prefix: 'AANA_' }),
   outgoing: OutgoingConfig.prefault({}).describe('Requests to other servers: media, plugins, webhooks and models.'),
   limits: LimitsConfig.prefault({}).describe('Limits of requests.').register(settings, { prefix: 'AANA_' }),
   sockets: SocketsConfig.prefault({})
     .describe('Limits of WebSockets, such as those of `/asr/live`.')
     .register(settings, { prefix: 'AANA_SOCKET_' }),
-  strict: z
-    .boolean()
-    .default(false)
-    .describe('Whether the start fails when a plugin cannot be loaded. Otherwise the plugin is reported and skipped.')
-    .register(settings, { flag: '--strict' }),
-  watch: z
-    .boolean()
-    .default(false)
-    .describe('Whether the host rebuilds and reloads a plugin when its files change.')
-    .register(settings, { flag: '--watch' }),
+  strict: toggle(
+    false,
+    'Whether the start fails when a plugin cannot be loaded. Otherwise the plugin is reported and skipped.',
+  ).register(settings, { flag: '--strict' }),
+  watch: toggle(false, 'Whether the host rebuilds and reloads a plugin when its files change.').register(settings, {
+    flag: '--watch',
+  }),
   runtime_dir: writablePath()
     .default('')
     .describe('Folder of the sockets through which commands of the same user reach a running server.')
@@ -198,16 +186,11 @@ export const ConfigSchema = z.strictObject({
         'what the kernel enforces.',
     )
     .register(settings, { env: 'AANA_PLUGIN_CONFINEMENT' }),
-  plugin_idle_s: z
-    .number()
-    .min(0)
-    .max(604_800)
-    .default(0)
-    .describe(
-      'Time without requests after which the process of a plugin ends, in seconds; 0 never ends it. The next request ' +
-        'starts it again, which takes some hundredths of a second for a component and up to a second for Extism.',
-    )
-    .register(settings, { env: 'AANA_PLUGIN_IDLE_S' }),
+  plugin_idle_s: amount(
+    { min: 0, max: 604_800, default: 0 },
+    'Time without requests after which the process of a plugin ends, in seconds; 0 never ends it. The next request ' +
+      'starts it again, which takes some hundredths of a second for a component and up to a second for Extism.',
+  ).register(settings, { env: 'AANA_PLUGIN_IDLE_S' }),
   plugin_grants: z
     .record(
       z.union(

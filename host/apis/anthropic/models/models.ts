@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { whole } from '../../../base/core/fields.ts';
 import { invalidValue, type Model, type ModelList } from '../../openai/index.ts';
 import { page, pageOf } from '../pages.ts';
 
@@ -6,7 +7,7 @@ const optionalId = (what: string) => z.string().max(1000).optional().describe(wh
 
 /** The query of `GET /v1/models` of Anthropic's API. */
 export const ModelsQuery = z.object({
-  limit: z.int().min(1).max(1000).default(20).describe('With `anthropic-version`: models of a page. Default: 20.'),
+  limit: whole({ min: 1, max: 1000, default: 20 }, 'With `anthropic-version`: models of a page. Default: 20.'),
   after_id: optionalId('With `anthropic-version`: the id of the model before the page.'),
   before_id: optionalId('With `anthropic-version`: the id of the model behind the page.'),
 });

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { whole } from '../../../base/core/fields.ts';
 import type { Context } from 'koa';
 import { answers, STORED_FAILURES } from '../../openapi/index.ts';
 import { allowedDeployments } from '../../../data/access/index.ts';
@@ -17,7 +18,7 @@ import { type OpenAiHttpOptions, readJsonRequest } from '../http/openai-request.
 /** The query of `GET /v1/batches`. */
 const BatchesQuery = z.object({
   after: afterId('batch'),
-  limit: z.int().min(1).max(100).default(20).describe('Batches of a page: 1 to 100. Default: 20.'),
+  limit: whole({ min: 1, max: 100, default: 20 }, 'Batches of a page: 1 to 100. Default: 20.'),
 });
 
 /** Adds the routes of the batches of the caller. */

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { whole } from '../../../base/core/fields.ts';
 import type { Context } from 'koa';
 import { answers, STORED_FAILURES } from '../../openapi/index.ts';
 import type { UserFiles } from '../../../data/files/index.ts';
@@ -15,7 +16,7 @@ const PURPOSE = 'Input should be a text of 1 to 255 characters';
 /** The query of `GET /v1/files`. */
 const FilesQuery = z.object({
   after: afterId('file'),
-  limit: z.int().min(1).max(10_000).default(10_000).describe('Files of a page: 1 to 10000. Default: 10000.'),
+  limit: whole({ min: 1, max: 10_000, default: 10_000 }, 'Files of a page: 1 to 10000. Default: 10000.'),
   order: orderOf('file'),
   purpose: z
     .string()

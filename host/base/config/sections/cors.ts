@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { toggle } from '../../core/fields.ts';
 import { settings } from '../registry.ts';
 
 const ORIGIN = /^(\*|null|[a-z][a-z0-9+.-]*:\/\/[^\s/?#@]+)$/;
@@ -20,10 +21,10 @@ export const CorsConfig = z
       .nullable()
       .default(null)
       .describe('Regular expression for further origins; it must match the whole origin.'),
-    allow_credentials: z
-      .boolean()
-      .default(false)
-      .describe('Whether browsers may send cookies and client certificates with requests of other origins.'),
+    allow_credentials: toggle(
+      false,
+      'Whether browsers may send cookies and client certificates with requests of other origins.',
+    ),
     allow_methods: z
       .array(z.string().regex(/^(\*|[A-Z]+)$/, 'must be a method such as POST, or "*"'))
       .default(['*'])

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { amount, whole } from '../../core/fields.ts';
 import { writablePath } from './fields.ts';
 import { settings } from '../registry.ts';
 
@@ -24,12 +25,10 @@ export const DatabaseConfig = z
               'commas, such as `db1,db2:5433`, are a primary and its replicas; the host uses the server that ' +
               'accepts writes.',
           ),
-        port: z
-          .int()
-          .min(1)
-          .max(65_535)
-          .default(5432)
-          .describe('PostgreSQL: port of the server, for addresses without one.'),
+        port: whole(
+          { min: 1, max: 65_535, default: 5432 },
+          'PostgreSQL: port of the server, for addresses without one.',
+        ),
         user: z.string().min(1).default('aana').describe('PostgreSQL: user to connect as.'),
         password: z
           .string()
@@ -65,32 +64,24 @@ export const DatabaseConfig = z
           .register(settings, { isPath: true }),
       })
       .prefault({}),
-    pool_size: z
-      .int()
-      .min(1)
-      .max(1000)
-      .default(5)
-      .describe(
-        'Connections to the database. With PostgreSQL there are two more, for notifications and for heartbeats.',
-      ),
-    max_overflow: z
-      .int()
-      .min(0)
-      .max(1000)
-      .default(10)
-      .describe('Most connections that are added to `pool_size` under load.'),
+    pool_size: whole(
+      { min: 1, max: 1000, default: 5 },
+      'Connections to the database. With PostgreSQL there are two more, for notifications and for heartbeats.',
+    ),
+    max_overflow: whole(
+      { min: 0, max: 1000, default: 10 },
+      'Most connections that are added to `pool_size` under load.',
+    ),
     pool_recycle: z
       .number()
       .positive()
       .max(604_800)
       .default(3600)
       .describe('PostgreSQL: age at which a connection is replaced, in seconds.'),
-    query_timeout: z
-      .number()
-      .min(0)
-      .max(604_800)
-      .default(30)
-      .describe('PostgreSQL: time limit of one statement, in seconds; 0 is no limit.'),
+    query_timeout: amount(
+      { min: 0, max: 604_800, default: 30 },
+      'PostgreSQL: time limit of one statement, in seconds; 0 is no limit.',
+    ),
     connection_timeout: z
       .number()
       .positive()

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { amount, toggle, whole } from '../../core/fields.ts';
 import { LOG_AREAS } from '../../core/log/log-levels.ts';
 import { settings } from '../registry.ts';
 
@@ -15,13 +16,11 @@ export const LogConfig = z.strictObject({
       `Other levels for areas of the host: \`{ "http": "debug" }\`. Areas are ` +
         `${LOG_AREAS.map((area) => `\`${area}\``).join(', ')}. See [operating.md](operating.md#logs).`,
     ),
-  content: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether log lines may contain text of requests and models, which messages of unexpected errors can include. ' +
-        'See [security.md](security.md#what-logs-and-errors-leave-out).',
-    ),
+  content: toggle(
+    false,
+    'Whether log lines may contain text of requests and models, which messages of unexpected errors can include. ' +
+      'See [security.md](security.md#what-logs-and-errors-leave-out).',
+  ),
   format: z
     .enum(['text', 'json'])
     .default('text')
@@ -42,24 +41,17 @@ const duration = z.int().min(1).max(3_600_000);
 const milliseconds = (value: number, description: string) => duration.default(value).describe(description);
 
 const TracesConfig = z.strictObject({
-  kept: z
-    .int()
-    .min(0)
-    .max(1000)
-    .default(50)
-    .describe(
-      'Number of failed and of slow requests whose spans are kept in memory for `/api/traces` and `aana-host ' +
-        'traces`; 0 keeps none. See [tracing.md](tracing.md).',
-    ),
-  content: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether spans have what users and models wrote: prompts and answers of language models, and transcripts, in ' +
-        'traces that are kept or exported. See [tracing.md](tracing.md#prompts-answers-and-transcripts).',
-    )
-    .register(settings, { env: 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT' }),
-  slow_s: z.number().min(0).max(86_400).default(1).describe('Seconds from which a request is slow.'),
+  kept: whole(
+    { min: 0, max: 1000, default: 50 },
+    'Number of failed and of slow requests whose spans are kept in memory for `/api/traces` and `aana-host ' +
+      'traces`; 0 keeps none. See [tracing.md](tracing.md).',
+  ),
+  content: toggle(
+    false,
+    'Whether spans have what users and models wrote: prompts and answers of language models, and transcripts, in ' +
+      'traces that are kept or exported. See [tracing.md](tracing.md#prompts-answers-and-transcripts).',
+  ).register(settings, { env: 'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT' }),
+  slow_s: amount({ min: 0, max: 86_400, default: 1 }, 'Seconds from which a request is slow.'),
   sampler: z
     .enum([
       'always_on',
@@ -74,13 +66,10 @@ const TracesConfig = z.strictObject({
       'Which traces are exported. With `parentbased_…`, requests that come with a `traceparent` follow its decision.',
     )
     .register(settings, { env: 'OTEL_TRACES_SAMPLER' }),
-  sampler_arg: z
-    .number()
-    .min(0)
-    .max(1)
-    .default(1)
-    .describe('Part of the traces that `…traceidratio` exports.')
-    .register(settings, { env: 'OTEL_TRACES_SAMPLER_ARG' }),
+  sampler_arg: amount({ min: 0, max: 1, default: 1 }, 'Part of the traces that `…traceidratio` exports.').register(
+    settings,
+    { env: 'OTEL_TRACES_SAMPLER_ARG' },
+  ),
   propagate_to: z
     .array(z.string().regex(/^(\*\.)?[a-z0-9.:[\]-]+$/, 'must be a host such as api.example.org or *.example.org'))
     .default([])
@@ -126,11 +115,9 @@ const maxQueueSize = z.int().min(1).max(1_000_000).default(2048);
 const maxBatchSize = z.int().min(1).max(100_000).default(512);
 
 const OtlpConfig = z.strictObject({
-  disabled: z
-    .boolean()
-    .default(false)
-    .describe('Whether nothing is exported, whatever the other keys say.')
-    .register(settings, { env: 'OTEL_SDK_DISABLED' }),
+  disabled: toggle(false, 'Whether nothing is exported, whatever the other keys say.').register(settings, {
+    env: 'OTEL_SDK_DISABLED',
+  }),
   endpoint: httpUrl(
     'Address of a collector. Spans go to the path `/v1/traces` below it, metrics to `/v1/metrics`, and log lines to ' +
       '`/v1/logs`. Default: they stay here.',
@@ -201,14 +188,11 @@ const OtlpConfig = z.strictObject({
 });
 
 export const TelemetryConfig = z.strictObject({
-  metrics: z
-    .boolean()
-    .default(true)
-    .describe(
-      'Whether `/metrics` is served for Prometheus. With API keys it needs the key of an admin. See ' +
-        '[metrics.md](metrics.md).',
-    )
-    .register(settings, { env: 'AANA_METRICS' }),
+  metrics: toggle(
+    true,
+    'Whether `/metrics` is served for Prometheus. With API keys it needs the key of an admin. See ' +
+      '[metrics.md](metrics.md).',
+  ).register(settings, { env: 'AANA_METRICS' }),
   traces: TracesConfig.prefault({}).describe('The traces of requests.').register(settings, { prefix: 'AANA_TRACES_' }),
   service_name: z
     .string()
@@ -227,27 +211,21 @@ export const TelemetryConfig = z.strictObject({
 });
 
 export const DashboardConfig = z.strictObject({
-  enabled: z
-    .boolean()
-    .default(true)
-    .describe(
-      'Whether `aana-host serve` and `aana-host deploy` serve the dashboard. Programs that embed the application ' +
-        'call `openDashboard`. See [operating.md](operating.md#the-dashboard).',
-    )
-    .register(settings, { env: 'AANA_DASHBOARD', flag: '--no-dashboard' }),
+  enabled: toggle(
+    true,
+    'Whether `aana-host serve` and `aana-host deploy` serve the dashboard. Programs that embed the application ' +
+      'call `openDashboard`. See [operating.md](operating.md#the-dashboard).',
+  ).register(settings, { env: 'AANA_DASHBOARD', flag: '--no-dashboard' }),
   host: z
     .string()
     .min(1)
     .default('127.0.0.1')
     .describe('Address on which the dashboard listens. Beyond this machine, put a proxy with TLS in front of it.')
     .register(settings, { flag: '--dashboard-host <address>' }),
-  port: z
-    .int()
-    .min(0)
-    .max(65_535)
-    .default(8265)
-    .describe('Port of the dashboard. Another free port is used if it is taken; 0 means any free port.')
-    .register(settings, { flag: '--dashboard-port <number>' }),
+  port: whole(
+    { min: 0, max: 65_535, default: 8265 },
+    'Port of the dashboard. Another free port is used if it is taken; 0 means any free port.',
+  ).register(settings, { flag: '--dashboard-port <number>' }),
   token: z
     .string()
     .min(16)

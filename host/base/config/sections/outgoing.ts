@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { textOrNull, toggle } from '../../core/fields.ts';
 import { settings } from '../registry.ts';
 
 const proxy = (scheme: string) =>
@@ -24,21 +25,14 @@ export const OutgoingConfig = z.strictObject({
         '`10.0.0.0/8`, `host:port`, or `*` for all.',
     )
     .register(settings, { env: 'NO_PROXY', alsoEnv: 'no_proxy' }),
-  proxy_resolves: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether the proxy resolves host names, for machines that cannot. The host then refuses private addresses ' +
-        'only where a URL contains one; the proxy must refuse names that lead to them.',
-    )
-    .register(settings, { env: 'AANA_PROXY_RESOLVES' }),
-  ca_file: z
-    .string()
-    .min(1)
-    .nullable()
-    .default(null)
-    .describe('PEM file of certificate authorities to trust in addition to those of Node and of NODE_EXTRA_CA_CERTS.')
-    .register(settings, { env: 'SSL_CERT_FILE', isPath: true }),
+  proxy_resolves: toggle(
+    false,
+    'Whether the proxy resolves host names, for machines that cannot. The host then refuses private addresses ' +
+      'only where a URL contains one; the proxy must refuse names that lead to them.',
+  ).register(settings, { env: 'AANA_PROXY_RESOLVES' }),
+  ca_file: textOrNull(
+    'PEM file of certificate authorities to trust in addition to those of Node and of NODE_EXTRA_CA_CERTS.',
+  ).register(settings, { env: 'SSL_CERT_FILE', isPath: true }),
 });
 
 function isProxyUrl(text: string): boolean {

@@ -1,6 +1,7 @@
 import { isAbsolute } from 'node:path';
 import * as z from 'zod';
 import { givenSetting } from '../../core/secrets/given-settings.ts';
+import { whole } from '../../core/fields.ts';
 import { MIB } from './fields.ts';
 
 /** Limits that can be set for all plugins and for one plugin. */
@@ -74,16 +75,12 @@ export const PluginConfig = z.strictObject({
   host_calls: pluginLimits.host_calls.default(100_000),
   handles: pluginLimits.handles.default(256),
   concurrency: pluginLimits.concurrency.default(128),
-  threads: z
-    .int()
-    .min(1)
-    .max(64)
-    .default(8)
-    .describe(
-      'Most threads of the process of one plugin. Invocations of a component share them, and there are never more ' +
-        'than half of the processors. An Extism plugin has one for each invocation, so it runs at most this many at ' +
-        'the same time.',
-    ),
+  threads: whole(
+    { min: 1, max: 64, default: 8 },
+    'Most threads of the process of one plugin. Invocations of a component share them, and there are never more ' +
+      'than half of the processors. An Extism plugin has one for each invocation, so it runs at most this many at ' +
+      'the same time.',
+  ),
   queue: pluginLimits.queue.default(256),
 });
 
@@ -94,11 +91,10 @@ export const PluginBuilds = z.strictObject({
     .max(86_400)
     .default(120)
     .describe('Time limit of the build of one plugin, in seconds. A build runs the top level of the sources.'),
-  memory_bytes: z
-    .int()
-    .min(64 * MIB)
-    .default(2048 * MIB)
-    .describe('Memory of the build of one plugin, in bytes (on Linux).'),
+  memory_bytes: whole(
+    { min: 64 * MIB, default: 2048 * MIB },
+    'Memory of the build of one plugin, in bytes (on Linux).',
+  ),
 });
 
 export const PluginGrant = z.strictObject({

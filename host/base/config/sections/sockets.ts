@@ -1,25 +1,18 @@
 import * as z from 'zod';
+import { whole } from '../../core/fields.ts';
 import { MIB, positiveBytes, seconds } from './fields.ts';
 import { settings } from '../registry.ts';
 
 export const SocketsConfig = z.strictObject({
-  max_sockets: z
-    .int()
-    .min(1)
-    .max(1_000_000)
-    .default(1000)
-    .describe('Most open WebSockets; further ones are refused (status 503).')
-    .register(settings, { env: 'AANA_MAX_SOCKETS' }),
-  max_sockets_per_caller: z
-    .int()
-    .min(1)
-    .max(1_000_000)
-    .default(32)
-    .describe(
-      'Most open WebSockets of each caller; further ones are refused (status 429). A caller is a user or, without ' +
-        'keys, an address.',
-    )
-    .register(settings, { env: 'AANA_MAX_SOCKETS_PER_CALLER' }),
+  max_sockets: whole(
+    { min: 1, max: 1_000_000, default: 1000 },
+    'Most open WebSockets; further ones are refused (status 503).',
+  ).register(settings, { env: 'AANA_MAX_SOCKETS' }),
+  max_sockets_per_caller: whole(
+    { min: 1, max: 1_000_000, default: 32 },
+    'Most open WebSockets of each caller; further ones are refused (status 429). A caller is a user or, without ' +
+      'keys, an address.',
+  ).register(settings, { env: 'AANA_MAX_SOCKETS_PER_CALLER' }),
   max_message_bytes: positiveBytes(MIB, 'Largest message of a client, in bytes (close code 1009).'),
   max_buffered_bytes: positiveBytes(
     MIB,

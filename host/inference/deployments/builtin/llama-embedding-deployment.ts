@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { toggle } from '../../../base/core/fields.ts';
 import { TokenNumbers } from '../../../base/schemas/checks/token-numbers.ts';
 import { configClass } from '../class/config-class.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
@@ -39,7 +40,7 @@ const schema = z
         "How the vectors of a text's tokens become one: their mean, or the vector of the first or last token. " +
           "Default: the pooling that the model's file states.",
       ),
-    normalize: z.boolean().default(true).describe('Whether vectors get the length 1.'),
+    normalize: toggle(true, 'Whether vectors get the length 1.'),
     dimensions: Dimensions.optional(),
     truncate: Truncate.default('none'),
     prompts: z

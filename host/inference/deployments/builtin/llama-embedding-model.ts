@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { whole } from '../../../base/core/fields.ts';
 import type { PrepareContext, ReplicaSpec } from '../class/deployment-definition.ts';
 import { checkPlacement, llamaPlacement, placementOf, placementSpec } from './llama-placement.ts';
 import { embeddingMemory, type MemoryNeed } from './memory-need.ts';
@@ -13,22 +14,14 @@ export const EMBEDDING_CALLS = 32;
 
 /** `model_kwargs` of a model for embeddings or scores. */
 export const EmbeddingModelKwargs = z.strictObject({
-  n_ctx: z
-    .int()
-    .min(0)
-    .max(16_777_216)
-    .default(2048)
-    .describe(
-      'Most tokens of a text, but no more than the model was trained with; 0 is the length that it was trained with.',
-    ),
-  n_batch: z
-    .int()
-    .min(1)
-    .max(1_048_576)
-    .default(512)
-    .describe(
-      'Tokens that are computed together. A model that reads a text in both directions computes at least `n_ctx`.',
-    ),
+  n_ctx: whole(
+    { min: 0, max: 16_777_216, default: 2048 },
+    'Most tokens of a text, but no more than the model was trained with; 0 is the length that it was trained with.',
+  ),
+  n_batch: whole(
+    { min: 1, max: 1_048_576, default: 512 },
+    'Tokens that are computed together. A model that reads a text in both directions computes at least `n_ctx`.',
+  ),
   ...llamaPlacement,
 });
 

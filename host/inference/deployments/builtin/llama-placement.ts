@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { toggle, whole } from '../../../base/core/fields.ts';
 import { fail } from '../../../base/core/errors.ts';
 import type { PrepareContext, ReplicaSpec } from '../class/deployment-definition.ts';
 
@@ -25,31 +26,25 @@ export const llamaPlacement = {
     .enum(['auto', 'on', 'off'])
     .default('auto')
     .describe('Whether attention is computed in blocks (flash attention). `auto`: where the processors can.'),
-  use_mmap: z
-    .boolean()
-    .default(true)
-    .describe(
-      'Whether the weights stay in the file, which is mapped and shared by replicas. Otherwise each reads a copy.',
-    ),
-  use_mlock: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether the weights are locked in memory, so that they are never swapped. The limit of the process (`ulimit ' +
-        '-l`) must allow it.',
-    ),
+  use_mmap: toggle(
+    true,
+    'Whether the weights stay in the file, which is mapped and shared by replicas. Otherwise each reads a copy.',
+  ),
+  use_mlock: toggle(
+    false,
+    'Whether the weights are locked in memory, so that they are never swapped. The limit of the process (`ulimit ' +
+      '-l`) must allow it.',
+  ),
   split_mode: z
     .enum(['none', 'layer', 'row', 'tensor'])
     .default('layer')
     .describe(
       'Unit that is divided among the GPUs of a replica: nothing, layers, the rows of matrices, or every tensor.',
     ),
-  main_gpu: z
-    .int()
-    .min(0)
-    .max(1023)
-    .default(0)
-    .describe("Index of the replica's GPU that holds the whole model with `split_mode` none."),
+  main_gpu: whole(
+    { min: 0, max: 1023, default: 0 },
+    "Index of the replica's GPU that holds the whole model with `split_mode` none.",
+  ),
   tensor_split: z
     .array(z.number().min(0))
     .min(1)

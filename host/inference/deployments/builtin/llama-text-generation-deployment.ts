@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { amount, whole } from '../../../base/core/fields.ts';
 import { configClass } from '../class/config-class.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
 import { contextLength, contextLengthSpec, type ContextLengthSpec } from './context-length.ts';
@@ -30,20 +31,16 @@ const KvType = z.enum(KV_TYPES);
 const ModelKwargs = z
   .strictObject({
     ...contextLength,
-    n_seq_max: z.int().min(1).max(64).default(4).describe('Answers that are generated at the same time.'),
+    n_seq_max: whole({ min: 1, max: 64, default: 4 }, 'Answers that are generated at the same time.'),
     speculative_config: SpeculativeConfig.optional().describe(
       'Guesses tokens and computes them together with the next one. The answers stay the same. Default: off.',
     ),
-    n_ctx_total: z
-      .int()
-      .min(0)
-      .max(1_073_741_824)
-      .default(0)
-      .describe(
-        'Tokens that all dialogs of a replica can hold together, at least `n_ctx`. The dialogs then share one ' +
-          'context memory, and equal beginnings are kept once. When it is full, the youngest dialog is interrupted ' +
-          'and computed again later. 0: each dialog has a memory of `n_ctx` tokens.',
-      ),
+    n_ctx_total: whole(
+      { min: 0, max: 1_073_741_824, default: 0 },
+      'Tokens that all dialogs of a replica can hold together, at least `n_ctx`. The dialogs then share one ' +
+        'context memory, and equal beginnings are kept once. When it is full, the youngest dialog is interrupted ' +
+        'and computed again later. 0: each dialog has a memory of `n_ctx` tokens.',
+    ),
     cache_scope: z
       .enum(['shared', 'tenant'])
       .default('tenant')
@@ -63,14 +60,10 @@ const ModelKwargs = z
       .max(86_400)
       .default(60)
       .describe('Seconds after which an answer is cancelled if nobody reads it.'),
-    n_prefill: z
-      .int()
-      .min(1)
-      .max(8192)
-      .default(256)
-      .describe(
-        'Prompt tokens that are read in one step. A low number keeps long prompts from delaying running answers.',
-      ),
+    n_prefill: whole(
+      { min: 1, max: 8192, default: 256 },
+      'Prompt tokens that are read in one step. A low number keeps long prompts from delaying running answers.',
+    ),
     kv_type: KvType.default('f16').describe(
       'Type of the numbers in the context memory; q8_0 needs about half the memory, q4_0 a bit more than a quarter.',
     ),
@@ -116,12 +109,10 @@ const Adapter = z.strictObject({
     .describe(
       'Path of the GGUF file of the adapter, `owner/repo/file.gguf` of the hub, or the id of an imported file.',
     ),
-  scale: z
-    .number()
-    .min(-100)
-    .max(100)
-    .default(1)
-    .describe('How strongly the adapter changes the model; 1 as it was trained.'),
+  scale: amount(
+    { min: -100, max: 100, default: 1 },
+    'How strongly the adapter changes the model; 1 as it was trained.',
+  ),
 });
 
 const schema = z.strictObject({

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { amount, toggle, whole } from '../../../base/core/fields.ts';
 import { configClass } from '../class/config-class.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
 import { DefaultSamplingParams, textGenerationMethods, tokenPromptMethods } from '../class/text-generation-methods.ts';
@@ -48,28 +49,19 @@ const schema = z
       })
       .default({})
       .describe('Further headers of each request.'),
-    propagate_trace: z
-      .boolean()
-      .default(false)
-      .describe('Whether the server gets the place of a request in its trace, as `traceparent`.'),
+    propagate_trace: toggle(false, 'Whether the server gets the place of a request in its trace, as `traceparent`.'),
     timeout_s: seconds.default(600).describe('Time limit of an answer, with all tries.'),
     idle_timeout_s: seconds.default(120).describe('Seconds without a byte after which an answer is given up.'),
-    start_wait_s: z
-      .number()
-      .min(0)
-      .max(86_400)
-      .default(120)
-      .describe('Seconds in which a start waits for a server that does not answer yet.'),
-    max_retries: z
-      .int()
-      .min(0)
-      .max(10)
-      .default(2)
-      .describe(
-        'How often a request is repeated when the server is not available or the connection breaks. An answer that ' +
-          'has begun is not repeated.',
-      ),
-    max_parallel: z.int().min(1).max(1000).default(16).describe('Prompts of a batch that are at the server at a time.'),
+    start_wait_s: amount(
+      { min: 0, max: 86_400, default: 120 },
+      'Seconds in which a start waits for a server that does not answer yet.',
+    ),
+    max_retries: whole(
+      { min: 0, max: 10, default: 2 },
+      'How often a request is repeated when the server is not available or the connection breaks. An answer that ' +
+        'has begun is not repeated.',
+    ),
+    max_parallel: whole({ min: 1, max: 1000, default: 16 }, 'Prompts of a batch that are at the server at a time.'),
     default_sampling_params: z
       .prefault(DefaultSamplingParams, {})
       .describe('Sampling parameters that a request does not set. Default: greedy, at most 256 tokens.'),

@@ -1,14 +1,13 @@
 import * as z from 'zod';
+import { amount, whole } from '../../../base/core/fields.ts';
 import type { PrepareContext, ReplicaSpec } from '../class/deployment-definition.ts';
 import { pullModel } from './pull-model.ts';
 
 const count = {
-  num_speculative_tokens: z
-    .int()
-    .min(1)
-    .max(64)
-    .default(8)
-    .describe('Most tokens that are guessed in a step, for all dialogs together.'),
+  num_speculative_tokens: whole(
+    { min: 1, max: 64, default: 8 },
+    'Most tokens that are guessed in a step, for all dialogs together.',
+  ),
 };
 
 /** How the tokens of answers are guessed, in the words of vLLM. */
@@ -30,12 +29,10 @@ export const SpeculativeConfig = z.discriminatedUnion('method', [
         'The smaller model: a catalogue id, `owner/repo` or `owner/repo/file.gguf` of the hub, or the path of ' +
           'a GGUF file.',
       ),
-    p_min: z
-      .number()
-      .min(0)
-      .max(1)
-      .default(0.5)
-      .describe('The smaller model guesses no token that it holds for less likely.'),
+    p_min: amount(
+      { min: 0, max: 1, default: 0.5 },
+      'The smaller model guesses no token that it holds for less likely.',
+    ),
     ...count,
   }),
 ]);

@@ -1,37 +1,30 @@
 import * as z from 'zod';
+import { amount, toggle, whole } from '../../../base/core/fields.ts';
 
 const seconds = z.number().positive().max(86_400);
 
 const AutoscalingConfig = z
   .strictObject({
-    min_replicas: z
-      .int()
-      .min(0)
-      .max(64)
-      .default(1)
-      .describe('Least number of replicas. With 0 the deployment sleeps until its next call.'),
-    max_replicas: z.int().min(1).max(64).default(1).describe('Greatest number of replicas.'),
+    min_replicas: whole(
+      { min: 0, max: 64, default: 1 },
+      'Least number of replicas. With 0 the deployment sleeps until its next call.',
+    ),
+    max_replicas: whole({ min: 1, max: 64, default: 1 }, 'Greatest number of replicas.'),
     target_ongoing_requests: z
       .number()
       .positive()
       .max(1000)
       .default(2)
       .describe('Running and waiting calls per replica that the autoscaler aims for.'),
-    upscale_delay_s: z
-      .number()
-      .min(0)
-      .max(86_400)
-      .default(30)
-      .describe(
-        'Seconds of sustained load before replicas are added. The first call of a deployment with 0 replicas adds ' +
-          'one at once.',
-      ),
-    downscale_delay_s: z
-      .number()
-      .min(0)
-      .max(86_400)
-      .default(600)
-      .describe('Seconds of lower load before replicas are removed.'),
+    upscale_delay_s: amount(
+      { min: 0, max: 86_400, default: 30 },
+      'Seconds of sustained load before replicas are added. The first call of a deployment with 0 replicas adds ' +
+        'one at once.',
+    ),
+    downscale_delay_s: amount(
+      { min: 0, max: 86_400, default: 600 },
+      'Seconds of lower load before replicas are removed.',
+    ),
   })
   .refine(({ min_replicas: min, max_replicas: max }) => min <= max, {
     path: ['max_replicas'],
@@ -75,12 +68,10 @@ export const DeploymentOptions = z
           'generation, 16 for text generation by another server, 32 for embeddings and reranking, 4 for speaker ' +
           'diarization, 8 for voice activity detection, 5 for a custom class.',
       ),
-    max_queued_requests: z
-      .int()
-      .min(0)
-      .max(100_000)
-      .default(100)
-      .describe('Most calls that wait for a replica; more are refused with status 503.'),
+    max_queued_requests: whole(
+      { min: 0, max: 100_000, default: 100 },
+      'Most calls that wait for a replica; more are refused with status 503.',
+    ),
     user_config: z
       .record(z.string(), z.unknown())
       .default({})
@@ -100,24 +91,16 @@ export const DeploymentOptions = z
           'a changed configuration, for example when the `reconfigure` of a class does not return; an update that ' +
           'brings another limit is limited by it.',
       ),
-    graceful_shutdown_timeout_s: z
-      .number()
-      .min(0)
-      .max(86_400)
-      .default(20)
-      .describe(
-        'Seconds in which running calls may finish when the deployment is stopped, or when a replica must make ' +
-          'room. Calls that have not finished then start again on another replica, if there is one.',
-      ),
-    drain_timeout_s: z
-      .number()
-      .min(0)
-      .max(86_400)
-      .default(3600)
-      .describe(
-        'Seconds in which running calls may finish on a replica that is no longer needed, after an update or under ' +
-          'lower load. The time is shorter when another deployment needs its place.',
-      ),
+    graceful_shutdown_timeout_s: amount(
+      { min: 0, max: 86_400, default: 20 },
+      'Seconds in which running calls may finish when the deployment is stopped, or when a replica must make ' +
+        'room. Calls that have not finished then start again on another replica, if there is one.',
+    ),
+    drain_timeout_s: amount(
+      { min: 0, max: 86_400, default: 3600 },
+      'Seconds in which running calls may finish on a replica that is no longer needed, after an update or under ' +
+        'lower load. The time is shorter when another deployment needs its place.',
+    ),
     ray_actor_options: z
       .strictObject({
         num_gpus: GPUS.optional().describe(
@@ -142,13 +125,11 @@ export const DeploymentOptions = z
       })
       .default({})
       .describe('Devices of each replica.'),
-    pinned: z
-      .boolean()
-      .default(false)
-      .describe(
-        'Whether idle replicas stay when another deployment needs their place. Otherwise idle replicas above ' +
-          '`min_replicas` are stopped.',
-      ),
+    pinned: toggle(
+      false,
+      'Whether idle replicas stay when another deployment needs their place. Otherwise idle replicas above ' +
+        '`min_replicas` are stopped.',
+    ),
     autoscaling_config: AutoscalingConfig.optional().describe(
       'Range in which the number of replicas follows the load. It replaces `num_replicas`.',
     ),

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { whole } from '../../../base/core/fields.ts';
 import type { AanaError } from '../../../base/core/errors.ts';
 import type { RetryOptions } from '../../replicas/index.ts';
 
@@ -6,12 +7,10 @@ const seconds = (value: number) => z.number().min(0).max(3600).default(value);
 
 /** Retry options of a handle. Only calls that failed before their first value are repeated. */
 export const HandleOptions = z.strictObject({
-  num_retries: z
-    .int()
-    .min(0)
-    .max(100)
-    .default(3)
-    .describe('Most retries after the first try. After the loss of a replica there is at most one.'),
+  num_retries: whole(
+    { min: 0, max: 100, default: 3 },
+    'Most retries after the first try. After the loss of a replica there is at most one.',
+  ),
   retry_exceptions: z
     .union([z.boolean(), z.array(z.string().min(1).max(200)).max(100)])
     .default(false)

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { toggle } from '../../../../base/core/fields.ts';
 import { answers, type RouteDefinition } from '../../../openapi/route-definition.ts';
 import type { AnswerOf } from '../../../openapi/values.ts';
 
@@ -35,7 +36,7 @@ export const MODEL_ROUTES = {
     at: 'get /api/models',
     summary: 'Models of the catalogue and of this machine',
     query: z.object({
-      all: z.boolean().default(false).describe('Also the variants that are not the default and not here.'),
+      all: toggle(false, 'Also the variants that are not the default and not here.'),
     }),
     answers: answers('The models.', z.object({ models: z.array(ModelReport) })),
     fails: [422, 500],
@@ -61,10 +62,10 @@ export const MODEL_ROUTES = {
     at: 'delete /api/models/{model_id}',
     summary: 'Remove the files of a model from this machine',
     query: z.object({
-      force: z
-        .boolean()
-        .default(false)
-        .describe('Also while a deployment loads it. Replicas that run keep it; those that start later need it again.'),
+      force: toggle(
+        false,
+        'Also while a deployment loads it. Replicas that run keep it; those that start later need it again.',
+      ),
     }),
     answers: answers('The removed model.', Removed),
     fails: [404, 409, 422, 500],

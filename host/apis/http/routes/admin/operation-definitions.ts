@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { whole } from '../../../../base/core/fields.ts';
 import { AlertReport, AlertsReport } from '../../../../base/alerts/index.ts';
 import { LoadSample, MAX_PROFILE_S } from '../../../../base/telemetry/index.ts';
 import { answers, type RouteDefinition } from '../../../openapi/route-definition.ts';
@@ -95,7 +96,7 @@ export const OPERATION_ROUTES = {
     at: 'get /api/logs/events',
     summary: 'The latest log lines, and new ones until the host ends, as server-sent events named `line`',
     query: z.object({
-      lines: z.int().min(0).max(2000).default(0).describe('Lines from before.'),
+      lines: whole({ min: 0, max: 2000, default: 0 }, 'Lines from before.'),
       ...LOG_FILTER,
     }),
     answers: { 200: { description: 'The lines.', schema: LogRecord, type: 'text/event-stream' } },

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { whole } from '../../../../base/core/fields.ts';
 import { TASK_STATUSES } from '../../../../data/tasks/index.ts';
 import { Task, TaskId } from '../../../openapi/deferral.ts';
 import { answers, DATABASE_FAILURES, type RouteDefinition } from '../../../openapi/route-definition.ts';
@@ -68,7 +69,7 @@ export const TASK_ROUTES = {
     id: 'retry_tasks',
     at: 'post /tasks/retry',
     summary: 'Give failed tasks new attempts, in the order of their failures',
-    query: z.object({ ...SEARCH, limit: z.int().min(1).max(1000).default(100).describe('Most tasks to retry.') }),
+    query: z.object({ ...SEARCH, limit: whole({ min: 1, max: 1000, default: 100 }, 'Most tasks to retry.') }),
     answers: answers('The tasks that get new attempts.', z.object({ count: z.int(), task_ids: z.array(Id) })),
     fails: [422, 429, ...DATABASE_FAILURES],
   },

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { whole } from '../../../../base/core/fields.ts';
 import { fail, toErrorRecord } from '../../../../base/core/errors.ts';
 import { type JsonLimits, readJson } from '../../../../base/core/json/read-json.ts';
 import type { ModelDirectory } from '../../../../inference/deployments/index.ts';
@@ -39,7 +40,7 @@ const LIVE_ROUTE = {
       .enum(['pcm_s16le', 'pcm_f32le'], 'Input should be pcm_s16le or pcm_f32le')
       .default('pcm_s16le')
       .describe('Of the mono samples in binary messages, little-endian: 16-bit integers, or 32-bit floats in [−1, 1].'),
-    sample_rate: z.int().min(8000).max(48_000).default(16_000).describe('Samples per second.'),
+    sample_rate: whole({ min: 8000, max: 48_000, default: 16_000 }, 'Samples per second.'),
     language: z
       .string()
       .max(32)

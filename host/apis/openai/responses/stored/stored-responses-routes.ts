@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { whole } from '../../../../base/core/fields.ts';
 import { afterId, orderOf } from '../../list-page.ts';
 import type { Context } from 'koa';
 import { answers, DATABASE_FAILURES, type IdleField } from '../../../openapi/index.ts';
@@ -29,7 +30,7 @@ const ResponseQuery = z.object({
 /** The query of `GET /v1/responses/{response_id}/input_items`. */
 const InputItemsQuery = z.object({
   after: afterId('item'),
-  limit: z.int().min(1).max(100).default(20).describe('Items of a page: 1 to 100. Default: 20.'),
+  limit: whole({ min: 1, max: 100, default: 20 }, 'Items of a page: 1 to 100. Default: 20.'),
   order: orderOf('item'),
 });
 

@@ -1,24 +1,20 @@
 import * as z from 'zod';
+import { amount, textOrNull, toggle, whole } from '../../../core/fields.ts';
 import { MIB, positiveBytes } from '../fields.ts';
 import { settings } from '../../registry.ts';
 
 /** OpenAI's and Anthropic's APIs over the deployments. */
 export const OpenAiConfig = z.strictObject({
-  enabled: z
-    .boolean()
-    .default(true)
-    .describe(
-      'Whether `/v1/…` and `/chat/completions` are served. See [openai-compatibility.md](openai-compatibility.md) ' +
-        'and [anthropic-compatibility.md](anthropic-compatibility.md).',
-    )
-    .register(settings, { env: 'OPENAI_ENDPOINT_ENABLED' }),
-  strict: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether a parameter that has no effect here is refused. Otherwise the header ' +
-        '`x-aana-ignored-parameters` names it.',
-    ),
+  enabled: toggle(
+    true,
+    'Whether `/v1/…` and `/chat/completions` are served. See [openai-compatibility.md](openai-compatibility.md) ' +
+      'and [anthropic-compatibility.md](anthropic-compatibility.md).',
+  ).register(settings, { env: 'OPENAI_ENDPOINT_ENABLED' }),
+  strict: toggle(
+    false,
+    'Whether a parameter that has no effect here is refused. Otherwise the header ' +
+      '`x-aana-ignored-parameters` names it.',
+  ),
   hosted_tools: z
     .enum(['refuse', 'drop'])
     .default('refuse')
@@ -27,13 +23,11 @@ export const OpenAiConfig = z.strictObject({
         'run, such as `web_search`: it is refused, or the model does not see them and the header ' +
         '`x-aana-ignored-parameters` names them. With `strict` it is refused.',
     ),
-  active_subscription_required: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Whether requests below `/v1` and at `/chat/completions` that compute or store something need an API key ' +
-        'whose subscription is active. Others are refused with 429 and `insufficient_quota`.',
-    ),
+  active_subscription_required: toggle(
+    false,
+    'Whether requests below `/v1` and at `/chat/completions` that compute or store something need an API key ' +
+      'whose subscription is active. Others are refused with 429 and `insufficient_quota`.',
+  ),
   aliases: z
     .record(z.string().min(1).max(255), z.string().min(1).max(255))
     .default({})
@@ -43,15 +37,10 @@ export const OpenAiConfig = z.strictObject({
     ),
   audio_input: z
     .strictObject({
-      deployment: z
-        .string()
-        .min(1)
-        .nullable()
-        .default(null)
-        .describe(
-          'Deployment of speech to text that transcribes audio in dialogs of `/v1/chat/completions` and ' +
-            '`/v1/responses`. Without it such audio is refused.',
-        ),
+      deployment: textOrNull(
+        'Deployment of speech to text that transcribes audio in dialogs of `/v1/chat/completions` and ' +
+          '`/v1/responses`. Without it such audio is refused.',
+      ),
       max_bytes: positiveBytes(
         25 * MIB,
         'Most bytes of audio in one dialog. Requests of these routes may be larger than `limits.max_json_bytes` by ' +
@@ -62,114 +51,77 @@ export const OpenAiConfig = z.strictObject({
     .describe('Audio in dialogs.'),
   image_input: z
     .strictObject({
-      max_images: z
-        .int()
-        .min(0)
-        .max(64)
-        .default(16)
-        .describe('Most images in one dialog of `/v1/chat/completions`, `/v1/responses` and `/v1/messages`.'),
+      max_images: whole(
+        { min: 0, max: 64, default: 16 },
+        'Most images in one dialog of `/v1/chat/completions`, `/v1/responses` and `/v1/messages`.',
+      ),
       max_bytes: positiveBytes(
         20 * MIB,
         'Most bytes of one image file that is fetched, and of all image files inside of one request. Requests to ' +
           'models that take images may be larger than `limits.max_json_bytes` by the base64 of them.',
       ),
-      fetch: z
-        .boolean()
-        .default(true)
-        .describe(
-          'Whether images are fetched from their addresses. Private addresses are refused unless ' +
-            '`media.allow_private_urls` is set.',
-        ),
+      fetch: toggle(
+        true,
+        'Whether images are fetched from their addresses. Private addresses are refused unless ' +
+          '`media.allow_private_urls` is set.',
+      ),
     })
     .prefault({})
     .describe('Images in dialogs, for models that take them.'),
   responses: z
     .strictObject({
-      store: z
-        .boolean()
-        .default(true)
-        .describe(
-          'Whether responses are stored, unless a request has `"store": false`. Otherwise a request that asks for ' +
-            'it is refused.',
-        ),
-      retention: z
-        .number()
-        .min(0)
-        .max(31_536_000)
-        .default(2_592_000)
-        .describe(
-          'Time for which the host keeps a response after it was stored or continued, in seconds; 0 keeps it ' +
-            'without limit.',
-        ),
-      maximum_stored_bytes_per_user: z
-        .int()
-        .min(0)
-        .default(2 ** 30)
-        .describe(
-          'Most bytes of responses and their inputs that one user keeps. Those that were not used for longest are ' +
-            'removed. 0 is no limit. Without API keys, all callers are one user.',
-        ),
-      created_after: z
-        .number()
-        .min(0)
-        .max(3600)
-        .default(1)
-        .describe(
-          'Time of silence after which a stream begins with `response.created`, so that a client knows the response ' +
-            'while it waits in a queue, in seconds. 0 sends it at once. Until then an error has its own status; ' +
-            'after it, it is the event `response.failed`.',
-        ),
-      concurrent_background_responses: z
-        .int()
-        .min(1)
-        .max(1000)
-        .default(16)
-        .describe(
-          'Most responses with `"background": true` that a host makes at the same time. They are tasks, so they ' +
-            'need the task queue.',
-        ),
+      store: toggle(
+        true,
+        'Whether responses are stored, unless a request has `"store": false`. Otherwise a request that asks for ' +
+          'it is refused.',
+      ),
+      retention: amount(
+        { min: 0, max: 31_536_000, default: 2_592_000 },
+        'Time for which the host keeps a response after it was stored or continued, in seconds; 0 keeps it ' +
+          'without limit.',
+      ),
+      maximum_stored_bytes_per_user: whole(
+        { min: 0, default: 2 ** 30 },
+        'Most bytes of responses and their inputs that one user keeps. Those that were not used for longest are ' +
+          'removed. 0 is no limit. Without API keys, all callers are one user.',
+      ),
+      created_after: amount(
+        { min: 0, max: 3600, default: 1 },
+        'Time of silence after which a stream begins with `response.created`, so that a client knows the response ' +
+          'while it waits in a queue, in seconds. 0 sends it at once. Until then an error has its own status; ' +
+          'after it, it is the event `response.failed`.',
+      ),
+      concurrent_background_responses: whole(
+        { min: 1, max: 1000, default: 16 },
+        'Most responses with `"background": true` that a host makes at the same time. They are tasks, so they ' +
+          'need the task queue.',
+      ),
     })
     .prefault({})
     .describe('The stored responses of `/v1/responses`.'),
   files: z
     .strictObject({
-      retention: z
-        .number()
-        .min(0)
-        .max(31_536_000)
-        .default(2_592_000)
-        .describe(
-          'Time for which the host keeps a file that was uploaded without `expires_after`, in seconds; 0 keeps it ' +
-            'without limit.',
-        ),
-      maximum_stored_bytes_per_user: z
-        .int()
-        .min(0)
-        .default(20 * 2 ** 30)
-        .describe(
-          'Most bytes of files that one user keeps; more are refused (status 413). 0 is no limit. Without API keys, ' +
-            'all callers are one user.',
-        ),
+      retention: amount(
+        { min: 0, max: 31_536_000, default: 2_592_000 },
+        'Time for which the host keeps a file that was uploaded without `expires_after`, in seconds; 0 keeps it ' +
+          'without limit.',
+      ),
+      maximum_stored_bytes_per_user: whole(
+        { min: 0, default: 20 * 2 ** 30 },
+        'Most bytes of files that one user keeps; more are refused (status 413). 0 is no limit. Without API keys, ' +
+          'all callers are one user.',
+      ),
     })
     .prefault({})
     .describe('The stored files of `/v1/files`.'),
   batches: z
     .strictObject({
-      concurrent_batches: z
-        .int()
-        .min(1)
-        .max(100)
-        .default(2)
-        .describe('Most batches that a host runs at the same time.'),
-      concurrent_requests: z
-        .int()
-        .min(1)
-        .max(1000)
-        .default(4)
-        .describe(
-          'Most requests of one batch that run at the same time. They go after other requests of the same user.',
-        ),
-      maximum_requests: z.int().min(1).max(1_000_000).default(50_000).describe('Most requests of one batch.'),
+      concurrent_batches: whole({ min: 1, max: 100, default: 2 }, 'Most batches that a host runs at the same time.'),
+      concurrent_requests: whole(
+        { min: 1, max: 1000, default: 4 },
+        'Most requests of one batch that run at the same time. They go after other requests of the same user.',
+      ),
+      maximum_requests: whole({ min: 1, max: 1_000_000, default: 50_000 }, 'Most requests of one batch.'),
       retention: z
         .number()
         .min(0)

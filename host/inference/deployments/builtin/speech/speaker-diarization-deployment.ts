@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import * as z from 'zod';
+import { amount } from '../../../../base/core/fields.ts';
 import { AanaError, fail } from '../../../../base/core/errors.ts';
 import {
   AudioReference,
@@ -29,14 +30,10 @@ const schema = z.strictObject({
     .min(1)
     .default('campplus-zh-en')
     .describe(`Model of a voice's vector: a catalogue id, ${NAMES} that takes 80 bands for each 10 ms.`),
-  threshold: z
-    .number()
-    .min(-1)
-    .max(1)
-    .default(0.4)
-    .describe(
-      'Least similarity (cosine) of voices that count as one speaker. Other embedding models need another one.',
-    ),
+  threshold: amount(
+    { min: -1, max: 1, default: 0.4 },
+    'Least similarity (cosine) of voices that count as one speaker. Other embedding models need another one.',
+  ),
   min_duration_on: seconds.default(0).describe('Segments that are shorter are left out, in seconds.'),
   min_duration_off: seconds
     .default(0.3)

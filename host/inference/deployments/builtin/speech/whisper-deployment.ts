@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { whole } from '../../../../base/core/fields.ts';
 import {
   AsrBatchOutput,
   AsrOutput,
@@ -112,16 +113,12 @@ const schema = z.strictObject({
       'Computations at the same time, each with memory and threads of its own. Default: 2; without a GPU, 1 if ' +
         'there are too few processors for the threads of two.',
     ),
-  batch_size: z
-    .int()
-    .min(1)
-    .max(64)
-    .default(8)
-    .describe(
-      'Most windows of speech that one computation decodes together. On a processor, their `beam_size` hypotheses ' +
-        'are at most 20 together. More windows take less time for each, and more memory: 19 MB for each with ' +
-        '`base`, 250 MB with `large-v3`.',
-    ),
+  batch_size: whole(
+    { min: 1, max: 64, default: 8 },
+    'Most windows of speech that one computation decodes together. On a processor, their `beam_size` hypotheses ' +
+      'are at most 20 together. More windows take less time for each, and more memory: 19 MB for each with ' +
+      '`base`, 250 MB with `large-v3`.',
+  ),
 });
 /** Configuration of a Whisper deployment. */
 export class WhisperConfig extends configClass(schema) {}
@@ -204,7 +201,7 @@ export const WhisperDeployment = defineDeployment({
           .array(VadSegment)
           .nullish()
           .describe('The parts to transcribe, as `asr_preprocess_vad` returns them. Default: the parts with speech.'),
-        batch_size: z.int().min(1).max(64).default(4).describe('Most windows that are transcribed at the same time.'),
+        batch_size: whole({ min: 1, max: 64, default: 4 }, 'Most windows that are transcribed at the same time.'),
         params: z.optional(z.nullable(BatchedWhisperParams)),
       }),
       output: AsrOutput,
