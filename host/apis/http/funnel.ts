@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { Context } from 'koa';
 import { errorLogFields, loggedStack } from '../../base/core/errors.ts';
 import { traceFields } from '../../base/core/request-context.ts';
-import { callerOf, showsInside } from './guards/caller.ts';
+import { ownerOf, showsInside } from './guards/caller.ts';
 import { errorJson } from './response/error-body.ts';
 import { apisOf, foreignErrorForm } from './response/foreign-api.ts';
 import { logHider } from './request/logged-path.ts';
@@ -40,11 +40,14 @@ export async function funnel(
   if (options.usage) meterRequest(ctx, options.usage.begin({ source: 'request', requestId }));
   let failure: unknown;
   const end = (): void => {
-    const { userId, keyId } = callerOf(ctx);
+    const { userId, keyId } = ownerOf(ctx);
     const ms = performance.now() - startedAt;
     const status = (ctx.state['failedStatus'] as number | undefined) ?? ctx.res.statusCode;
     meterToEnd(ctx)?.finish({
-      ...{ userId, keyId, route: routeOf(ctx.path) ?? null, status },
+      userId,
+      keyId,
+      route: routeOf(ctx.path) ?? null,
+      status,
       outcome: usageOutcome(status, streamFailureOf(ctx) !== undefined),
     });
     record.end({ status, ms, error: failure ?? streamFailureOf(ctx) });

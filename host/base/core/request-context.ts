@@ -67,7 +67,10 @@ const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f
 
 const ODD_DIGITS = '13579bdf';
 
-/** Returns only the facts about the request from `options`. */
+/**
+ * Returns only the facts about the request from `options`, in a new object that the caller may add members to with
+ * `Object.assign`.
+ */
 export function requestContextOf({
   requestId,
   userId,

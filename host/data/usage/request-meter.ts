@@ -137,7 +137,7 @@ export class RequestMeter implements PartMeter {
 
   /** Called once, when the request has ended. */
   finish(end: MeteredEnd): void {
-    this.#end ??= { ...end, ms: performance.now() - this.#startedAt, time: new Date().toISOString() };
+    this.#end ??= { ms: performance.now() - this.#startedAt, time: new Date().toISOString(), ...end };
     this.#write();
   }
 

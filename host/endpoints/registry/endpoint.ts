@@ -23,7 +23,7 @@ export interface EndpointRun extends RequestContext {
   /** Takes an answer that is bytes while it is made. Default: such an answer is returned as JSON. */
   readonly answer?: AnswerSink | undefined;
   /** Called with the progress of the run, from 0 to 1, if somebody watches it. */
-  readonly onProgress?: (fraction: number) => void;
+  readonly onProgress?: ((fraction: number) => void) | undefined;
 }
 
 /** Options that a program can set for every endpoint that it serves. */

@@ -100,20 +100,14 @@ export function hostEndpoint<I extends z.core.$ZodType, O extends z.core.$ZodTyp
       if (definition.initialize) await initialize();
       const { requestId, userId } = run;
       run.meter?.ran();
-      const context = requestContextOf(run);
-      using places = new KeptPlaces({ reserve, expected: deployments, context });
+      using places = new KeptPlaces({ reserve, expected: deployments, context: requestContextOf(run) });
       places.keep();
-      using scope = new RequestScope({ ...context, requestId, userId, signal, places });
+      using scope = new RequestScope(Object.assign(requestContextOf(run), { requestId, userId, signal, places }));
       const result = scope.run(() =>
-        definition.run(value as z.core.output<I>, {
-          ...context,
-          requestId,
-          userId,
-          signal,
-          files,
-          places,
-          progress: onProgress,
-        }),
+        definition.run(
+          value as z.core.output<I>,
+          Object.assign(requestContextOf(run), { requestId, userId, signal, files, places, progress: onProgress }),
+        ),
       );
       if (!streaming) return jsonOf(await raceAbort(result as Promise<unknown>, signal));
       if (!(Symbol.asyncIterator in result))

@@ -123,7 +123,7 @@ const giving = (output: string, streaming = false, outputSchema: object = OUTPUT
     endpoints: [
       { name: 'give', path: '/give', summary: '', description: '', inputSchema: {}, outputSchema, streaming },
     ],
-    run: async ({ write }: { write?: (chunk: string) => Promise<void> }) => {
+    run: async ({ write }: { write?: ((chunk: string) => Promise<void>) | undefined }) => {
       await write?.(output);
       return streaming ? 'null' : output;
     },

@@ -38,19 +38,20 @@ export async function invoke(endpoint: ServedEndpoint, input: unknown, options: 
   const timedOut = (): Error =>
     fail('TimeoutError', `endpoint ${endpoint.name} was ended after ${timeoutMs / 1000} seconds`);
   return withDeadline({ signal, timeoutMs, timedOut }, (ending) =>
-    endpoint.run({
-      ...requestContextOf(options),
-      input: accepted,
-      requestId: options.requestId,
-      userId: options.userId ?? null,
-      deadlineAt: Math.min(options.deadlineAt ?? Infinity, ending.deadlineAt),
-      timeoutMs,
-      signal: ending.signal,
-      files,
-      answer: options.answer,
-      ...(options.onProgress && { onProgress: options.onProgress }),
-      write: write ?? (() => Promise.reject(new TypeError(`endpoint ${endpoint.name} does not stream`))),
-    }),
+    endpoint.run(
+      Object.assign(requestContextOf(options), {
+        input: accepted,
+        requestId: options.requestId,
+        userId: options.userId ?? null,
+        deadlineAt: Math.min(options.deadlineAt ?? Infinity, ending.deadlineAt),
+        timeoutMs,
+        signal: ending.signal,
+        files,
+        answer: options.answer,
+        onProgress: options.onProgress,
+        write: write ?? (() => Promise.reject(new TypeError(`endpoint ${endpoint.name} does not stream`))),
+      }),
+    ),
   );
 }
 

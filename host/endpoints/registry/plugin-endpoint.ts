@@ -20,9 +20,9 @@ export interface EndpointSource {
       readonly deadlineMs: number;
       readonly signal: AbortSignal;
       readonly files: ReadonlyMap<string, UploadedFile>;
-      readonly write?: (chunk: string) => Promise<void>;
-      readonly answer?: AnswerSink;
-      readonly onProgress?: (fraction: number) => void;
+      readonly write?: ((chunk: string) => Promise<void>) | undefined;
+      readonly answer?: AnswerSink | undefined;
+      readonly onProgress?: ((fraction: number) => void) | undefined;
     },
   ): Promise<string>;
 }
@@ -68,23 +68,20 @@ function pluginEndpoint(plugin: EndpointSource, info: EndpointDescription): Serv
     validate: jsonSchemaValidator(info.name, info.inputSchema),
     run: async ({ input, requestId, timeoutMs, signal, files, write, answer: sink, onProgress, ...run }) => {
       run.meter?.ran();
-      const invocation = {
-        ...requestContextOf(run),
+      const bytes = mayBeBytes ? new CheckedAnswer(info, sink) : undefined;
+      const invocation = Object.assign(requestContextOf(run), {
         endpoint: info.name,
         input: JSON.stringify(input),
         requestId,
         deadlineMs: timeoutMs,
         signal,
         files,
-      };
-      const bytes = mayBeBytes ? new CheckedAnswer(info, sink) : undefined;
+        write: info.streaming ? checked(write) : undefined,
+        answer: bytes,
+        onProgress,
+      });
       try {
-        const answer = await plugin.run({
-          ...invocation,
-          ...(info.streaming && { write: checked(write) }),
-          ...(bytes && { answer: bytes }),
-          ...(onProgress && { onProgress }),
-        });
+        const answer = await plugin.run(invocation);
         if (bytes?.output !== undefined) return bytes.output;
         if (!info.streaming) check?.(answer);
         return answer;

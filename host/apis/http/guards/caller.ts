@@ -28,9 +28,12 @@ const ANYBODY: KeyOwner = Object.freeze({
   hasSubscription: true,
 });
 
+export function ownerOf(ctx: Context): KeyOwner {
+  return (ctx.state['caller'] as KeyOwner | undefined) ?? ANYBODY;
+}
+
 export function callerOf(ctx: Context): HttpCaller {
-  const owner = (ctx.state['caller'] as KeyOwner | undefined) ?? ANYBODY;
-  return { ...owner, traceparent: traceparentOf(ctx) };
+  return { traceparent: traceparentOf(ctx), ...ownerOf(ctx) };
 }
 
 /** Stores who sent the request. Without `owner`, it stores that API keys are on and the caller is not known yet. */
@@ -43,7 +46,7 @@ export function setCaller(ctx: Context, owner: KeyOwner = ANYBODY): void {
  * are off.
  */
 export function isOperator(ctx: Context): boolean {
-  return ctx.state['caller'] === undefined || callerOf(ctx).isAdmin;
+  return ctx.state['caller'] === undefined || ownerOf(ctx).isAdmin;
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Context } from 'koa';
 import type { EndpointRegistry } from '../../../endpoints/registry/index.ts';
 import { type NamedVerdict, type RateLimits, type RateSharer, tooManyRequests } from '../../../data/access/index.ts';
 import type { Counter, Telemetry } from '../../../base/core/telemetry.ts';
-import { callerOf } from './caller.ts';
+import { ownerOf } from './caller.ts';
 import { isPreflight } from './cors.ts';
 import { noteRateLimit } from '../request/request-context.ts';
 import type { Guard } from './guards.ts';
@@ -89,7 +89,7 @@ export function runCounter(
 }
 
 function sharerOf(ctx: Context): RateSharer {
-  const { userId, keyId } = callerOf(ctx);
+  const { userId, keyId } = ownerOf(ctx);
   return { userId, keyId, address: ctx.ip };
 }
 

@@ -2,7 +2,7 @@ import { type LimitedCaller, clientNetwork, type UserLimits } from '../../../dat
 import { meterOf } from '../request/request-meter.ts';
 import { type ForeignApis, setLimitHeaders } from '../response/foreign-api.ts';
 import { runsEndpoint } from '../request/reading.ts';
-import { callerOf } from './caller.ts';
+import { ownerOf } from './caller.ts';
 import { isPreflight } from './cors.ts';
 import type { Guard } from './guards.ts';
 import { isDocumentationPath, isOpenPath } from './open-paths.ts';
@@ -14,7 +14,7 @@ const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
 export function userLimitGuard(limits: UserLimits, apis: ForeignApis): Guard {
   return async (ctx, next) => {
     if (!limits.isAny || isOpenPath(ctx.path) || isDocumentationPath(ctx.path) || isPreflight(ctx)) return next();
-    const { userId, keyId } = callerOf(ctx);
+    const { userId, keyId } = ownerOf(ctx);
     const caller: LimitedCaller = { userId, keyId, client: clientNetwork(ctx.ip) };
     if (!READING.has(ctx.method) || runsEndpoint(ctx)) ctx.res.once('close', limits.begin(caller));
     const allowance = await limits.of(caller);

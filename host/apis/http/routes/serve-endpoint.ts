@@ -45,12 +45,12 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
   const bytes = new BytesAnswer(ctx, signal);
   try {
     const output = await invoke(endpoint, input, {
-      ...workContextOf(ctx),
       timeoutMs: options.limits.invocation_timeout_s * 1000,
       signal,
       files: body.files,
       write: stream.write,
       answer: bytes,
+      ...workContextOf(ctx),
     });
     if (endpoint.streaming) return stream.end();
     if (bytes.hasBegun) return bytes.end();

@@ -15,11 +15,11 @@ export interface PluginInvocation extends RequestContext {
   /** The URLs of the request. Present for a helper, whose `input` does not come from a client. */
   readonly requestUrls?: RequestUrls | undefined;
   /** Sends one streamed value. Resolves when the client has room for more. Rejects when the client has gone. */
-  write?(chunk: string): Promise<void>;
+  readonly write?: ((chunk: string) => Promise<void>) | undefined;
   /** Takes an answer that is bytes. Undefined where the endpoint has none. */
-  readonly answer?: AnswerPort;
+  readonly answer?: AnswerPort | undefined;
   /** Called with the progress: a fraction from 0 to 1, and a text. */
-  onProgress?(fraction: number, text: string): void;
+  readonly onProgress?: ((fraction: number, text: string) => void) | undefined;
 }
 
 /** The result of an invocation. */

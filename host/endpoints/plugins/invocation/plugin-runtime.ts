@@ -409,7 +409,8 @@ export class PluginRuntime {
   ): InvocationScope {
     const { name, ports, granted, telemetry, runHelper } = this.#options;
     const { files, write, answer, onProgress, requestUrls = new RequestUrls(request.input) } = request;
-    const context = { ...requestContextOf(request), requestId: request.requestId, traceparent: place, deadlineAt };
+    const { requestId } = request;
+    const context = Object.assign(requestContextOf(request), { requestId, traceparent: place, deadlineAt });
     return new InvocationScope({
       expectedDeployments: this.#called.expectedOf(request.endpoint),
       ...{ ports, plugin: name, granted, settings, context, files, requestUrls, held: this.#held, telemetry },

@@ -100,7 +100,9 @@ export class InvocationScope {
     });
     this.held = new HeldChars(heldCharsLimits(granted.limits).invocation, options.held);
     this.output = new ClientOutput({
-      ...{ write, answer, limitBytes: granted.limits.outputBytes },
+      write,
+      answer,
+      limitBytes: granted.limits.outputBytes,
       onChunk: () => (this.#isTouched = true),
       onSpent: (ms) => this.charge(ms),
     });
