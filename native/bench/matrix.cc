@@ -97,9 +97,8 @@ int main(int argc, char** argv) {
   ggml_backend_load_all_from_path(AANA_BACKENDS);
 #endif
   ggml_log_set([](ggml_log_level, const char*, void*) {}, nullptr);
-  aana::compute::RegisterProcessorDevice();
   auto* cpu = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU);
-  auto* ours = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_ACCEL);
+  auto* ours = aana::compute::ProcessorDevice();
   std::printf("billions of products a second of %d x %d matrices, one thread\ntype  inputs   ggml   ours\n",
               aana::bench::kIn, aana::bench::kOut);
   for (const auto type : {GGML_TYPE_Q4_0, GGML_TYPE_Q4_1, GGML_TYPE_Q5_0, GGML_TYPE_Q5_1, GGML_TYPE_Q8_0,

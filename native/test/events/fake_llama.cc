@@ -319,6 +319,8 @@ size_t llama_max_devices() { return 1; }
 void llama_log_set(ggml_log_callback, void*) {}
 void llama_backend_init() {}
 
+void llama_attach_threadpool(llama_context*, ggml_threadpool_t, ggml_threadpool_t) {}
+
 llama_context* llama_init_from_model(llama_model*, llama_context_params params) {
   auto* context = new llama_context();
   context->params = params;

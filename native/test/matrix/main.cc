@@ -166,8 +166,7 @@ std::unique_ptr<ggml_context, Free> Context() {
 // Two products of one input, their sum, and a product of that with a matrix of floats that lies in the device's buffer
 // too, as adapters do.
 void TestGraph(ggml_type type, int n_rows, int n_threads) {
-  auto* device = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_ACCEL);
-  Expect(device, "the device is not registered");
+  auto* device = ProcessorDevice();
   const Matrix q(type, 256, 40), k(GGML_TYPE_Q8_0, 256, 40);
   const auto adapter = Random(40 * 8);
   const auto x = Random(static_cast<size_t>(256 * n_rows));
@@ -201,6 +200,9 @@ void TestGraph(ggml_type type, int n_rows, int n_threads) {
   ggml_set_output(adapted);
   auto* graph = ggml_new_graph(nodes.get());
   ggml_build_forward_expand(graph, adapted);
+  // A graph that our threads compute, because all of its products have kernels, between those that ggml's compute.
+  auto* graph_of_sum = ggml_new_graph(nodes.get());
+  ggml_build_forward_expand(graph_of_sum, sum);
 
   ggml_backend_t backends[] = {ours.get(), cpu.get()};
   const std::unique_ptr<ggml_backend_sched, Free> scheduler(
@@ -209,6 +211,7 @@ void TestGraph(ggml_type type, int n_rows, int n_threads) {
     ggml_backend_sched_reset(scheduler.get());
     Expect(ggml_backend_sched_alloc_graph(scheduler.get(), graph), "no memory");
     ggml_backend_tensor_set(input, x.data(), 0, x.size() * sizeof(float));
+    Expect(ggml_backend_graph_compute(ours.get(), graph_of_sum) == GGML_STATUS_SUCCESS, "the sum failed");
     Expect(ggml_backend_sched_graph_compute(scheduler.get(), graph) == GGML_STATUS_SUCCESS, "the graph failed");
     Expect(ggml_backend_sched_get_n_splits(scheduler.get()) == 1, "the graph is not computed as a whole");
   }
@@ -237,7 +240,7 @@ void TestGraph(ggml_type type, int n_rows, int n_threads) {
 // Attention with a memory of two streams, in a graph, beside ggml's own.
 void TestAttentionGraph(int n_tokens, int n_heads, int n_kv_heads, int n_threads, ggml_type memory_type) {
   constexpr int kValues = 64, kCells = 256, kStreams = 2;
-  auto* device = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_ACCEL);
+  auto* device = ProcessorDevice();
   const std::unique_ptr<ggml_backend, Free> ours(ggml_backend_dev_init(device, nullptr));
   const std::unique_ptr<ggml_backend, Free> cpu(ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, nullptr));
   const auto set_threads = reinterpret_cast<ggml_backend_set_n_threads_t>(
@@ -294,7 +297,7 @@ void TestAttentionGraphs() {
 
 // llama.cpp asks so where to put weights.
 bool Takes(const char* name, ggml_type type, int n_matrices = 1) {
-  auto* device = ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_ACCEL);
+  auto* device = ProcessorDevice();
   const auto context = Context();
   auto* weights = ggml_new_tensor_3d(context.get(), type, 256, 40, n_matrices);
   ggml_set_name(weights, name);
@@ -364,8 +367,8 @@ int main() {
     aana::test::TestKernels(set);
     aana::test::TestAttention(set);
   }
-  if (aana::compute::FastKernelSet()) {
-    aana::compute::RegisterProcessorDevice();
+  aana::test::TestTeam();
+  if (aana::compute::ProcessorDevice()) {
     aana::test::TestDevice();
     aana::test::TestAttentionBlocks();
     aana::test::TestAttentionGraphs();

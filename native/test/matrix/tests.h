@@ -7,5 +7,6 @@ namespace aana::test {
 void TestAttention(const compute::KernelSet& set);
 void TestAttentionBlocks();
 void TestMemory();
+void TestTeam();
 
 }  // namespace aana::test

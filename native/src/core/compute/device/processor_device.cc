@@ -7,14 +7,13 @@
 
 #include "core/compute/device/graph_backend.h"
 #include "core/compute/device/packed_buffers.h"
+#include "core/compute/device/processor_threads.h"
 #include "core/compute/kernel_sets.h"
 
 namespace aana::compute {
 namespace {
 
 constexpr const char* kName = "AANA";
-
-ggml_backend_dev_t CpuDevice() { return ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU); }
 
 GraphBackend& Self(ggml_backend_t backend) { return *static_cast<GraphBackend*>(backend->context); }
 
@@ -62,18 +61,12 @@ void Describe(ggml_backend_dev_t, ggml_backend_dev_props* props) {
   props->name = kName;
   props->description = "kernels of aana-host on the processor";
   props->type = GGML_BACKEND_DEVICE_TYPE_ACCEL;
+  props->caps.mmap_support = true;  // other weights stay in the file's mapping
 }
 
 ggml_backend_reg_t OurRegistry();
 
-template <typename Function>
-Function CpuFunction(const char* name) {
-  return reinterpret_cast<Function>(ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(CpuDevice()), name));
-}
-
-void SetThreads(ggml_backend_t backend, int n_threads) {
-  CpuFunction<ggml_backend_set_n_threads_t>("ggml_backend_set_n_threads")(Self(backend).backend(), n_threads);
-}
+void SetThreads(ggml_backend_t backend, int n_threads) { Self(backend).SetThreads(n_threads); }
 
 void SetAbort(ggml_backend_t backend, ggml_abort_callback callback, void* data) {
   CpuFunction<ggml_backend_set_abort_callback_t>("ggml_backend_set_abort_callback")(Self(backend).backend(), callback,
@@ -124,15 +117,7 @@ ggml_backend_dev_t ProcessorDevice() {
       .reg = OurRegistry(),
       .context = nullptr,
   };
-  return &device;
-}
-
-void RegisterProcessorDevice() {
-  static const bool is_registered = [] {
-    if (FastKernelSet() && CpuDevice()) ggml_backend_register(OurRegistry());
-    return true;
-  }();
-  (void)is_registered;
+  return FastKernelSet() && CpuDevice() ? &device : nullptr;
 }
 
 }  // namespace aana::compute

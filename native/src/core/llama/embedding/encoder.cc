@@ -124,11 +124,13 @@ void Encoder::MakeContext(const EmbeddingOptions& options, bool is_whole, ggml_a
   // Texts of any lengths share the cells.
   params.kv_unified = true;
   context_.reset();
+  threads_.reset();
   context_.reset(llama_init_from_model(model_.get(), params));
   if (!context_) {
     throw LoadError("no context for texts of " + std::to_string(n_context_) + " tokens could be made with model file " +
                     options.model_path + ": there is not enough memory");
   }
+  threads_ = AttachThreads(context_.get(), options);
 }
 
 EmbeddingModelInfo Encoder::Describe() const {

@@ -56,6 +56,7 @@ class Encoder {
   int32_t n_batch_ = 0;
   size_t n_texts_ = 0;
   std::unique_ptr<Batch> batch_;
+  std::unique_ptr<compute::ProcessorThreads> threads_;
   std::unique_ptr<llama_context, Deleter<llama_free>> context_;
 };
 

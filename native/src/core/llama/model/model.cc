@@ -87,8 +87,17 @@ bool UsesGpu(const ModelOptions& options) {
          ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_IGPU);
 }
 
-// The GPUs to use, ended by a null; empty leaves the choice to llama.cpp, the null alone is the CPU.
+// Our device, where the model computes on it; else null.
+ggml_backend_dev_t DeviceOfProcessor(const ModelOptions& options) {
+  // Devices that the options name without a GPU are an error.
+  if (UsesGpu(options) || (options.n_gpu_layers != 0 && !options.devices.empty())) return nullptr;
+  return compute::ProcessorDevice();
+}
+
+// The devices to use, ended by a null; empty leaves the choice to llama.cpp, the null alone is ggml's processor
+// backend.
 std::vector<ggml_backend_dev_t> FindDevices(const ModelOptions& options) {
+  if (auto* fast = DeviceOfProcessor(options)) return {fast, nullptr};
   if (options.n_gpu_layers == 0) return {nullptr};
   if (options.devices.empty()) return {};
   std::vector<ggml_backend_dev_t> devices;
@@ -113,12 +122,11 @@ Model::Model(const ModelOptions& options, const LoadProgress& progress,
              const std::function<void(llama_model_params&)>& place) {
   InitEngines();
   CheckGguf(options.model_path);
-  if (!UsesGpu(options)) compute::RegisterProcessorDevice();
 
   auto params = llama_model_default_params();
   auto devices = FindDevices(options);
   auto tensor_split = options.tensor_split;
-  params.n_gpu_layers = options.n_gpu_layers;
+  params.n_gpu_layers = DeviceOfProcessor(options) ? -1 : options.n_gpu_layers;
   if (!devices.empty()) params.devices = devices.data();
   // Where nothing lies on a GPU there is nothing to split, and llama.cpp refuses some of the modes.
   params.split_mode = UsesGpu(options) ? ToLlama(options.split_mode) : LLAMA_SPLIT_MODE_LAYER;
@@ -212,10 +220,9 @@ namespace {
 
 llama_flash_attn_type FlashTypeOf(const ModelOptions& options) {
   if (options.flash_attention == FlashAttention::kOff) return LLAMA_FLASH_ATTN_TYPE_DISABLED;
-  if (options.flash_attention == FlashAttention::kOn) return LLAMA_FLASH_ATTN_TYPE_ENABLED;
-  // Without a GPU llama.cpp would look for flash attention on the processor's device, and find it on that of the
-  // matrices.
-  return UsesGpu(options) ? LLAMA_FLASH_ATTN_TYPE_AUTO : LLAMA_FLASH_ATTN_TYPE_ENABLED;
+  // Every processor can.
+  return options.flash_attention == FlashAttention::kAuto && UsesGpu(options) ? LLAMA_FLASH_ATTN_TYPE_AUTO
+                                                                              : LLAMA_FLASH_ATTN_TYPE_ENABLED;
 }
 
 }  // namespace
@@ -228,8 +235,14 @@ llama_context_params ContextParams(const ModelOptions& options, ggml_abort_callb
   params.no_perf = true;
   params.abort_callback = abort;
   params.abort_callback_data = abort_data;
-  if (options.n_gpu_layers == 0) params.offload_kqv = params.op_offload = false;
   return params;
+}
+
+std::unique_ptr<compute::ProcessorThreads> AttachThreads(llama_context* context, const ModelOptions& options) {
+  if (options.n_threads < 2 || DeviceOfProcessor(options) || !compute::CpuDevice()) return nullptr;
+  auto threads = std::make_unique<compute::ProcessorThreads>(options.n_threads);
+  llama_attach_threadpool(context, threads->get(), threads->get());
+  return threads;
 }
 
 namespace {
@@ -287,6 +300,7 @@ Context::Context(const Model& model, const LoadOptions& options, ggml_abort_call
                     std::to_string(n_context_) + " tokens could be made with model file " + options.model_path +
                     ": there is not enough memory" + KvHint(options));
   }
+  threads_ = AttachThreads(context_.get(), options);
   // Encoders such as BERT have none.
   if (!memory()) throw LoadError("model file " + options.model_path + " is not a model that generates text");
   n_ubatch_ = static_cast<int32_t>(llama_n_ubatch(context_.get()));

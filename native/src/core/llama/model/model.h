@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/compute/device/processor_threads.h"
 #include "core/deleter.h"
 #include "core/llama/prompt/prompt.h"
 
@@ -149,6 +150,10 @@ class Model {
 // Returns the part of a context's parameters that does not depend on the task of the model.
 llama_context_params ContextParams(const ModelOptions& options, ggml_abort_callback abort, void* abort_data);
 
+// Gives a context threads for all of its steps, because ggml else starts new ones for each graph. They must outlive it.
+// Returns null where one thread computes, or our device has threads of its own.
+std::unique_ptr<compute::ProcessorThreads> AttachThreads(llama_context* context, const ModelOptions& options);
+
 // The keys and values of `n_sequences` sequences over a model, which must outlive it. One thread at a time.
 class Context {
  public:
@@ -187,6 +192,7 @@ class Context {
   bool is_unified_;
   bool has_streams_;
   bool can_shift_ = false;
+  std::unique_ptr<compute::ProcessorThreads> threads_;
   std::unique_ptr<llama_context, Deleter<llama_free>> context_;
 };
 
