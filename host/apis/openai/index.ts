@@ -34,5 +34,5 @@ export { BackgroundResponses } from './responses/background/background-responses
 export { backgroundWork } from './responses/background/background-work.ts';
 export { StoredResponses } from './responses/stored/stored-responses.ts';
 export type { RunContext } from './run-context.ts';
-export { samplingFields } from './text/sampling-fields.ts';
+export { AdaptableModel, samplingFields } from './text/sampling-fields.ts';
 export { type AnswerHead, newHead, prefixedId } from './text/values.ts';

@@ -41,10 +41,6 @@ export class CallClient {
     this.#send = send;
   }
 
-  get openCalls(): number {
-    return this.#calls.size;
-  }
-
   call(method: string, args: Record<string, unknown>, options: RpcCallOptions = {}): Promise<unknown> {
     return new Promise((resolve, reject) => {
       const sink = { onValue: resolve, onValues: () => {}, onEnd: () => resolve(null), onError: reject };

@@ -1,14 +1,13 @@
 import * as z from 'zod';
-import { type HostedPart, hostedParts, type RequestFields, samplingFields } from '../../openai/index.ts';
-import type { IdleField } from '../../openapi/index.ts';
 import {
-  SamplingParams,
-  MAX_TEXT,
-  MAX_NAME,
-  MAX_MESSAGES,
-  MAX_CONTENT_PARTS,
-  anyObject,
-} from '../../../base/schemas/index.ts';
+  AdaptableModel,
+  type HostedPart,
+  hostedParts,
+  type RequestFields,
+  samplingFields,
+} from '../../openai/index.ts';
+import type { IdleField } from '../../openapi/index.ts';
+import { SamplingParams, MAX_TEXT, MAX_MESSAGES, MAX_CONTENT_PARTS, anyObject } from '../../../base/schemas/index.ts';
 import { HostedBlock, MessageParam } from './content-blocks.ts';
 import { TextBlock } from './text-blocks.ts';
 import { HOSTED_TOOLS, toolFields } from './tools.ts';
@@ -26,11 +25,7 @@ const OutputConfig = z.object({
 
 /** What decides the prompt of an answer. */
 const promptFields = {
-  model: z
-    .string()
-    .min(1)
-    .max(MAX_NAME)
-    .describe('A deployment, an alias, the id of a model, or one of these with `:adapter`.'),
+  model: AdaptableModel,
   messages: z
     .array(MessageParam)
     .min(1)

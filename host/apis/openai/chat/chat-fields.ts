@@ -1,25 +1,14 @@
 import * as z from 'zod';
-import {
-  chatOptions,
-  Overflow,
-  ResponseFormat,
-  MAX_NAME,
-  MAX_MESSAGES,
-  anyObject,
-} from '../../../base/schemas/index.ts';
+import { chatOptions, Overflow, ResponseFormat, MAX_MESSAGES, anyObject } from '../../../base/schemas/index.ts';
 import type { RequestFields } from '../fields.ts';
-import { samplingFields } from '../text/sampling-fields.ts';
+import { AdaptableModel, samplingFields } from '../text/sampling-fields.ts';
 import { TEXT_IDLE } from '../text/idle-fields.ts';
 import { RequestMessage } from './messages.ts';
 import { toolFields } from './tools.ts';
 
 /** The parameters of `POST /v1/chat/completions` that have an effect. */
 export const ChatRequest = z.object({
-  model: z
-    .string()
-    .min(1)
-    .max(MAX_NAME)
-    .describe('A deployment, an alias, the id of a model, or one of these with `:adapter`.'),
+  model: AdaptableModel,
   messages: z
     .array(RequestMessage)
     .min(1)

@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import { Overflow, ResponseFormat, MAX_TEXT, MAX_NAME } from '../../../base/schemas/index.ts';
+import { Overflow, ResponseFormat, MAX_TEXT } from '../../../base/schemas/index.ts';
 import { TokenNumbers } from '../../../base/schemas/checks/token-numbers.ts';
 import type { RequestFields } from '../fields.ts';
 import { TEXT_IDLE } from '../text/idle-fields.ts';
-import { samplingFields } from '../text/sampling-fields.ts';
+import { AdaptableModel, samplingFields } from '../text/sampling-fields.ts';
 
 /** Prompts of one request. */
 const MAX_PROMPTS = 128;
@@ -11,11 +11,7 @@ const Tokens = TokenNumbers.check(z.minLength(1), z.maxLength(1_000_000));
 
 /** The parameters of `POST /v1/completions` that have an effect. */
 export const CompletionRequest = z.object({
-  model: z
-    .string()
-    .min(1)
-    .max(MAX_NAME)
-    .describe('A deployment, an alias, the id of a model, or one of these with `:adapter`.'),
+  model: AdaptableModel,
   prompt: z
     .union([
       z.string().max(MAX_TEXT),

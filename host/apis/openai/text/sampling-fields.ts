@@ -4,11 +4,19 @@ import {
   SamplingParams as Sampling,
   type StructuredOutputs,
   MAX_TEXT,
+  MAX_NAME,
   anyObject,
   MAX_CHOICES,
 } from '../../../base/schemas/index.ts';
 import type { Blame } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
+
+/** The model of a request that may name an adapter. */
+export const AdaptableModel = z
+  .string()
+  .min(1)
+  .max(MAX_NAME)
+  .describe('A deployment, an alias, the id of a model, or one of these with `:adapter`.');
 
 const own = Sampling.shape;
 const JsonSchema = z.union([anyObject, z.boolean(), z.string().max(MAX_TEXT)]);
