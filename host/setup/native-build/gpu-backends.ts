@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
-import { delimiter, join, relative } from 'node:path';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import type { Logger } from '../../base/core/log/logger.ts';
-import { extractMembers, type ReportProgress } from '../packages/index.ts';
+import { extractMembers, type PackageSource, type ReportProgress } from '../packages/index.ts';
 import { CUDA_LIBRARIES, GPU_BACKENDS } from './pins.ts';
 import { platformName } from './platform.ts';
 import { locked, once } from './sources.ts';
@@ -36,6 +36,8 @@ export interface GpuBackendOptions {
 const NVIDIA_SMI_TIMEOUT_MS = 15_000;
 /** Where NVIDIA's installers put libraries that the loader may not know. */
 const CUDA_FOLDER = '/usr/local/cuda/lib64';
+/** What is taken out of packages: backends, libraries of CUDA, licences. */
+const MEMBERS = /\/libggml-(cuda|vulkan)\.so$|\/lib(cudart|cublas|cublasLt)\.so\.13$|\/(LICENSE|License\.txt)$/;
 /** Vendors of GPUs, as PCI numbers: AMD, Intel, NVIDIA. Other devices that draw belong to virtual machines. */
 const GPU_VENDORS = ['0x1002', '0x8086', '0x10de'];
 
@@ -94,18 +96,16 @@ export async function fetchGpuBackend(backend: GpuBackend, options: GpuBackendOp
   return locked(options, 'gpu', (root) => fetchBackend(backend, root, options));
 }
 
-/** Returns whether the folder of a backend has what it needs beside the driver, as far as the loader does not find it. */
+/** Returns whether a backend is in its folder, and has there what it needs and the loader does not find elsewhere. */
 export async function isComplete(folder: string, backend: GpuBackend, env: NodeJS.ProcessEnv): Promise<boolean> {
   if (!existsSync(join(folder, `libggml-${backend}.so`))) return false;
   return backend !== 'cuda' || (await missingLibraries(folder, env)).length === 0;
 }
 
 async function fetchBackend(backend: GpuBackend, root: string, options: GpuBackendOptions): Promise<string> {
-  const source = GPU_BACKENDS[backend][platformName]!;
   const name = `${platformName}-${backend}`;
-  const file = new RegExp(String.raw`/libggml-${backend}\.[^/]+$|LICENSE$`);
-  const folder = await once(root, name, source, options, (archive, dir) => extractMembers(archive, file, dir));
-  return join(folder, 'package', 'bins', name);
+  const file = join('package', 'bins', name, `libggml-${backend}.so`);
+  return dirname(await fetchedFile(file, root, name, GPU_BACKENDS[backend][platformName]!, options));
 }
 
 /** Links the libraries that the loader does not find beside the backend, which looks there (RUNPATH `$ORIGIN`). */
@@ -114,18 +114,33 @@ async function linkCudaLibraries(folder: string, root: string, options: GpuBacke
     let target = join(CUDA_FOLDER, name);
     if (!existsSync(target)) {
       const wheel = CUDA_LIBRARIES[name]!;
-      const members = /\/lib\/lib(cudart|cublas|cublasLt)\.so\.13$|License\.txt$/;
-      const unpacked = await once(root, wheel.name, wheel, options, async (archive, dir) => {
-        await extractMembers(archive, members, dir);
-        await rm(archive); // it is as large as the libraries
-      });
-      target = relative(folder, join(unpacked, 'nvidia', 'cu13', 'lib', name));
+      const file = join('nvidia', 'cu13', 'lib', name);
+      target = relative(folder, await fetchedFile(file, root, wheel.name, wheel, options));
     }
     const link = join(folder, name);
     await rm(`${link}.new`, { force: true });
     await symlink(target, `${link}.new`);
     await rename(`${link}.new`, link);
   }
+}
+
+/** Returns the path of a file out of a package, which is fetched again if somebody has removed the file. */
+async function fetchedFile(
+  file: string,
+  root: string,
+  label: string,
+  source: PackageSource,
+  options: GpuBackendOptions,
+): Promise<string> {
+  const fetch = (): Promise<string> =>
+    once(root, label, source, options, async (archive, dir) => {
+      await extractMembers(archive, MEMBERS, dir, { signal: options.signal });
+      await rm(archive); // it is as large as what was in it
+    });
+  const folder = await fetch();
+  if (existsSync(join(folder, file))) return join(folder, file);
+  await rm(folder, { recursive: true });
+  return join(await fetch(), file);
 }
 
 /** Returns the libraries of CUDA that are neither in the folder of the backend nor found by the loader. */

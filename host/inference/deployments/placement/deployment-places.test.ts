@@ -166,4 +166,17 @@ Places('query the main memory each time before they are taken', () => {
   assert.ok(places.take());
 });
 
+Places('the processors say why the GPUs of the machine are not used', () => {
+  const gpus = [{ id: 'GPU-1', name: 'fake', memoryBytes: GIB }];
+  const problems = [{ found: 'the Vulkan backend finds no GPU', advice: 'install a driver' }];
+  const plan = new DevicePlan({ gpus, problems, memoryBytes: GIB }, silentLogger);
+  assert.equal(
+    plan.devices().map((device) => [device.name, device.problems]),
+    [
+      ['GPU 0', []],
+      ['CPU', ['the Vulkan backend finds no GPU; install a driver']],
+    ],
+  );
+});
+
 Places.run();
