@@ -1,4 +1,5 @@
-// Loads stand-ins for ggml's CUDA backend into the real addon: one that needs CUDA's libraries, and one with a small GPU.
+// Loads stand-ins for ggml's CUDA backend into the real addon: one that needs other libraries, and one with a small
+// GPU.
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

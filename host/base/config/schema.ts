@@ -134,16 +134,16 @@ export const ConfigSchema = z.strictObject({
     .enum(['auto', 'on', 'off'])
     .default('auto')
     .describe(
-      "Whether the native addon uses ggml's CUDA backend: yes, no, or if this machine has an NVIDIA GPU when the host " +
-        'starts. The backend is a download of 143 MB. The libraries of CUDA are one of 425 MB, where the machine has ' +
-        'none.',
+      "Whether the native addon uses ggml's CUDA backend: yes, no, or if this machine has an NVIDIA GPU when the " +
+        'host starts. The backend is a download of 143 MB. The libraries of CUDA are one of 425 MB, where the ' +
+        'machine has none.',
     ),
   vulkan_backend: z
     .enum(['auto', 'on', 'off'])
     .default('auto')
     .describe(
-      "Whether the native addon uses ggml's Vulkan backend, which is a download of 24 MB: yes, no, or if this machine " +
-        "has a GPU without NVIDIA's driver. It is not used beside CUDA's.",
+      "Whether the native addon uses ggml's Vulkan backend, which is a download of 24 MB: yes, no, or if this " +
+        "machine has a GPU without NVIDIA's driver. It is not used beside CUDA's.",
     ),
   shutdown_grace_s: amount(
     { min: 0, max: 86_400, default: 30 },

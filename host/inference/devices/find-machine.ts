@@ -103,9 +103,10 @@ function problemsOf(
   const wanted = addon.backends.filter(({ name }) => name !== 'cuda' || visible !== '');
   const problems = wanted.flatMap((backend) => backendProblem(backend) ?? []);
   if (problems.length > 0 || addon.gpus.length > 0 || gpus.length === 0) return problems;
+  const names = gpus.map(({ name }) => name).join(', ');
   return [
     {
-      found: `the native addon has no backend for the GPUs of this machine (${gpus.map(({ name }) => name).join(', ')})`,
+      found: `the native addon has no backend for the GPUs of this machine (${names})`,
       advice: 'set cuda_backend to auto or on, and run aana-host build-native',
     },
   ];

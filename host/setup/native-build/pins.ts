@@ -43,8 +43,8 @@ export const PREBUILT_LIBRARIES: Readonly<Record<string, PackageSource>> = {
 };
 
 /**
- * ggml's backends for GPUs, which are loaded at run time. They are large, so one is fetched only where it is used. CUDA's
- * has 160 MB, Vulkan's has 43 MB.
+ * ggml's backends for GPUs, which are loaded at run time. They are large, so one is fetched only where it is used.
+ * CUDA's has 160 MB, Vulkan's has 43 MB.
  */
 export const GPU_BACKENDS: Readonly<Record<'cuda' | 'vulkan', Readonly<Record<string, PackageSource>>>> = {
   cuda: {

@@ -9,7 +9,7 @@ import { dirname, join, resolve } from 'node:path';
 import { createLogger } from '../../base/core/log/logger.ts';
 import { packageRoot } from '../../base/core/package-root.ts';
 import { backendProblem } from '../../inference/devices/backend-problem.ts';
-import { prepareGpuBackend } from '../../setup/native-build/gpu-backends.ts';
+import { isComplete, prepareGpuBackend } from '../../setup/native-build/gpu-backends.ts';
 import { CUDA_LIBRARIES } from '../../setup/native-build/pins.ts';
 import { nativeAddonPath, type NativeGpuBackend } from '../../../native/lib/index.ts';
 
@@ -32,13 +32,10 @@ try {
   report('CUDA with a driver that finds no device', cuda, driver, 'finds no GPU');
   for (const name of Object.keys(CUDA_LIBRARIES)) {
     const link = join(cuda, name);
-    if (!existsSync(link)) {
-      process.stdout.write(`SKIP  CUDA without ${name}: this machine has it\n`);
-      continue;
-    }
-    renameSync(link, `${link}.away`);
-    report(`CUDA without ${name}`, cuda, driver, name);
-    renameSync(`${link}.away`, link);
+    if (existsSync(link)) renameSync(link, `${link}.away`);
+    if (await isComplete(cuda, 'cuda', env)) process.stdout.write(`SKIP  CUDA without ${name}: this machine has it\n`);
+    else report(`CUDA without ${name}`, cuda, driver, name);
+    if (existsSync(`${link}.away`)) renameSync(`${link}.away`, link);
   }
   report('Vulkan', vulkan, undefined, 'Vulkan');
 } finally {
@@ -48,7 +45,8 @@ try {
 /** Prints what is wrong with the backend of a folder, which must contain `expected`. */
 function report(title: string, folder: string, libraries: string | undefined, expected: string): void {
   const given = { addonPath, backendDirectories: [dirname(addonPath), folder] };
-  const program = `import { loadNative } from ${JSON.stringify(new URL('../../../native/lib/load.js', import.meta.url))};
+  const loader = JSON.stringify(new URL('../../../native/lib/load.js', import.meta.url));
+  const program = `import { loadNative } from ${loader};
     process.stdout.write(JSON.stringify(loadNative(${JSON.stringify(given)}).gpuBackends()));`;
   const output = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
     env: { ...env, ...(libraries !== undefined && { LD_LIBRARY_PATH: libraries }) },

@@ -25,8 +25,8 @@ export interface NativeBinding {
     readonly mode: 'prebuilt' | 'source';
   };
   /**
-   * Loads ggml's backends (CPU variants, CUDA, Vulkan) from `directories`. Must be called once per process, before a model is
-   * loaded. Does nothing in `source` mode.
+   * Loads ggml's backends (CPU variants, CUDA, Vulkan) from `directories`. Must be called once per process, before a
+   * model is loaded. Does nothing in `source` mode.
    */
   loadBackends(directories: readonly string[]): void;
   devices(): NativeDevice[];
