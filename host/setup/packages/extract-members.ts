@@ -51,7 +51,7 @@ export async function extractMembers(
         options.onProgress?.(bytes);
       });
       await pipeline(counted, createWriteStream(partial), { signal: options.signal });
-      if (own !== size) throw new Error(`${name} has ${own} bytes, and should have ${size}`);
+      requireSize(name, own, size);
       if (executable) await chmod(partial, 0o755);
       await rename(partial, target);
     } catch (error) {
@@ -60,29 +60,62 @@ export async function extractMembers(
     }
     pathByName.set(name, target);
   };
-  options.signal?.throwIfAborted();
+  await eachEntry(archivePath, onEntry, options.signal, () => wanted !== undefined && pathByName.size === wanted.size);
+  if (members instanceof RegExp) return [...pathByName.values()];
+  return members.map((name) => {
+    const found = pathByName.get(name);
+    if (found === undefined) throw missingMember(archivePath, name);
+    return found;
+  });
+}
+
+/**
+ * Passes the content of one member of a zip (wheel) or a gzipped tar on, piece by piece, without a file between. Throws
+ * `ArchiveError` for a missing member or a damaged archive.
+ */
+export async function readMember(
+  archivePath: string,
+  member: string,
+  write: (piece: Buffer) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> {
+  let isRead = false;
+  const onEntry: OnEntry = async (name, _executable, content, size) => {
+    if (name !== member) return;
+    let own = 0;
+    for await (const piece of (await content()) as AsyncIterable<Buffer>) {
+      own += piece.length;
+      await write(piece);
+    }
+    requireSize(name, own, size);
+    isRead = true;
+  };
+  await eachEntry(archivePath, onEntry, signal, () => isRead);
+  if (!isRead) throw missingMember(archivePath, member);
+}
+
+function requireSize(name: string, bytes: number, size: number): void {
+  if (bytes !== size) throw new Error(`${name} has ${bytes} bytes, and should have ${size}`);
+}
+
+/** Throws `ArchiveError` for a damaged archive. */
+async function eachEntry(
+  archivePath: string,
+  onEntry: OnEntry,
+  signal: AbortSignal | undefined,
+  isDone: () => boolean,
+): Promise<void> {
+  signal?.throwIfAborted();
   try {
-    if (await isZip(archivePath))
-      await eachZipEntry(
-        archivePath,
-        onEntry,
-        options.signal,
-        () => wanted !== undefined && pathByName.size === wanted.size,
-      );
-    else await eachTarEntry(archivePath, onEntry, options.signal);
+    if (await isZip(archivePath)) await eachZipEntry(archivePath, onEntry, signal, isDone);
+    else await eachTarEntry(archivePath, onEntry, signal);
   } catch (error) {
-    options.signal?.throwIfAborted();
+    signal?.throwIfAborted();
     const foreign =
       error instanceof AanaError || (error instanceof Error && 'code' in error && /^E[A-Z]+$/.test(String(error.code)));
     if (foreign) throw error; // our own error, or one of the disk
     throw archiveError(archivePath, `it is damaged (${error instanceof Error ? error.message : String(error)})`, error);
   }
-  if (members instanceof RegExp) return [...pathByName.values()];
-  return members.map((name) => {
-    const found = pathByName.get(name);
-    if (found === undefined) throw archiveError(archivePath, `it has no member ${name}`);
-    return found;
-  });
 }
 
 async function isZip(file: string): Promise<boolean> {
@@ -185,6 +218,10 @@ function safeTarget(archivePath: string, destDir: string, name: string): string 
     throw archiveError(archivePath, `it has a member with an unsafe name: ${JSON.stringify(name)}`);
   }
   return path.join(path.resolve(destDir), ...parts);
+}
+
+function missingMember(archivePath: string, name: string): AanaError {
+  return archiveError(archivePath, `it has no member ${name}`);
 }
 
 function archiveError(archivePath: string, reason: string, cause?: unknown): AanaError {

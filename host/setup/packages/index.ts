@@ -1,5 +1,5 @@
 export { beforeSignals } from './before-signals.ts';
-export { extractMembers } from './extract-members.ts';
+export { extractMembers, readMember } from './extract-members.ts';
 export { fetchPackage, packagePath } from './fetch-package.ts';
 export { withFileLock } from './file-lock.js';
 export { hashFile } from './integrity.ts';

@@ -21,15 +21,17 @@ export const q8_0: BlockFormat = {
   blockBytes: 34,
   encode(values, from, out, to) {
     let largest = 0;
-    for (let index = 0; index < BLOCK_WEIGHTS; index += 1)
-      largest = Math.max(largest, Math.abs(values[from + index] ?? 0));
+    for (let index = 0; index < BLOCK_WEIGHTS; index += 1) {
+      const size = Math.abs(values[from + index] ?? 0);
+      if (size > largest) largest = size;
+    }
     const scale = round(largest / 127);
     const inverse = scale === 0 ? 0 : round(1 / scale);
     out.writeUInt16LE(halfOfFloat(scale), to);
     for (let index = 0; index < BLOCK_WEIGHTS; index += 1) {
       const value = round((values[from + index] ?? 0) * inverse);
-      // Rounds halves away from zero.
-      out.writeInt8(value < 0 ? -Math.floor(0.5 - value) : Math.floor(value + 0.5), to + 2 + index);
+      // Rounds halves away from zero. `writeInt8` would take twice as long.
+      out[to + 2 + index] = Math.trunc(value < 0 ? value - 0.5 : value + 0.5);
     }
   },
 };

