@@ -19,7 +19,7 @@ import type { BuildMode } from './platform.ts';
 const run = promisify(execFile);
 
 /** Folders of llama.cpp that no build needs. They are two thirds of its size. */
-const UNUSED_FOLDERS = ['.git', 'models', 'docs', 'benches', 'media'];
+const UNUSED_FOLDERS = ['models', 'docs', 'benches', 'media'];
 
 export interface NativeSources {
   /** Source tree of llama.cpp. In prebuilt mode only its headers are used. */
@@ -65,15 +65,15 @@ async function fetchLlama(root: string, options: SourceOptions): Promise<string>
   return once(root, 'llama.cpp', LLAMA_SOURCE, options, async (archive, dir) => {
     const bundle = 'package/llama/gitRelease.bundle';
     await extractMembers(archive, [bundle], `${dir}.bundle`);
+    const git = (...args: string[]) => run('git', args, { signal: options.signal, env: options.env });
     try {
-      await run('git', ['clone', '--quiet', join(`${dir}.bundle`, bundle), dir], {
-        signal: options.signal,
-        env: options.env,
-      });
+      await git('clone', '--quiet', '--no-checkout', join(`${dir}.bundle`, bundle), dir);
+      const wanted = ['.', ...UNUSED_FOLDERS.map((folder) => `:!${folder}`)];
+      await git('-C', dir, 'checkout', '--quiet', 'HEAD', '--', ...wanted);
     } finally {
       await rm(`${dir}.bundle`, { recursive: true, force: true });
     }
-    for (const folder of UNUSED_FOLDERS) await rm(join(dir, folder), { recursive: true, force: true });
+    await rm(join(dir, '.git'), { recursive: true, force: true });
   });
 }
 
