@@ -1,7 +1,10 @@
 #!/usr/bin/env node
-// Adds optional packages of other platforms to package-lock.json, which npm omits if the registry in use lacks them.
-// `npm ci` refuses a lock without them. Run it after changing dependencies: node host/bootstrap/complete-lock.mjs
+// Adds to package-lock.json what npm omits. Run it after changing dependencies: node host/bootstrap/complete-lock.mjs
 // [--check]
+//
+// - Optional packages of other platforms that the registry in use lacks. `npm ci` refuses a lock without them.
+// - Addresses of the archives. Without them `npm ci` reads all versions of each package, which takes as much CPU time as
+//   the rest. The host is a placeholder, which .npmrc names, and npm takes the configured registry instead.
 import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -16,8 +19,19 @@ function isLocked(name, from) {
   }
 }
 
+/** Returns the address of a package's archive below the placeholder. */
+function addressOf(at, { name = at.replace(/^.*node_modules\//, ''), version }) {
+  return `https://registry.invalid/${name}/-/${name.replace(/^.*\//, '')}-${version}.tgz`;
+}
+
 const missing = {};
+let changes = 0;
 for (const [at, entry] of Object.entries(lock.packages)) {
+  if (entry.integrity !== undefined && entry.resolved !== addressOf(at, entry)) {
+    const { name, version, resolved: _, ...rest } = entry;
+    lock.packages[at] = { ...(name && { name }), version, resolved: addressOf(at, entry), ...rest };
+    changes += 1;
+  }
   for (const [name, range] of Object.entries(entry.optionalDependencies ?? {})) {
     if (isLocked(name, at)) continue;
     const os = /(?:^|[-/])(aix|android|darwin|freebsd|linux|netbsd|openbsd|openharmony|sunos|win32)(?=-)/.exec(
@@ -36,15 +50,18 @@ for (const [at, entry] of Object.entries(lock.packages)) {
 }
 
 const names = Object.keys(missing);
-if (names.length > 0 && process.argv.includes('--check')) {
+changes += names.length;
+if (changes > 0 && process.argv.includes('--check')) {
   process.stderr.write(
-    `package-lock.json lacks ${names.length} optional packages of other platforms (${names[0]}, …): run node ` +
+    `package-lock.json lacks ${changes} packages of other platforms or addresses: run node ` +
       `host/bootstrap/complete-lock.mjs\n`,
   );
   process.exitCode = 1;
-} else if (names.length > 0) {
-  const { '': root, ...rest } = { ...lock.packages, ...missing };
-  lock.packages = { '': root, ...Object.fromEntries(Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1))) };
+} else if (changes > 0) {
+  if (names.length > 0) {
+    const { '': root, ...rest } = { ...lock.packages, ...missing };
+    lock.packages = { '': root, ...Object.fromEntries(Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1))) };
+  }
   fs.writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
-  process.stdout.write(`added ${names.length} entries\n`);
+  process.stdout.write(`added or changed ${changes} entries\n`);
 }

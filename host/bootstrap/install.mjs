@@ -70,7 +70,7 @@ export async function installDependencies(root, { forTests }) {
   const all = forTests || hasDevelopment;
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm';
   await step(
-    `installing dependencies (about ${all ? 98 : 47} MB)`,
+    `installing dependencies (about ${all ? 98 : 46} MB)`,
     npm,
     ['ci', all ? '--include=dev' : '--omit=dev', '--ignore-scripts', '--no-audit', '--no-fund'],
     root,

@@ -32,8 +32,11 @@ async function downloadedBytes(cache: string): Promise<number> {
 
 const Install = suite('installing');
 
-Install('the lock file names no registry', async () => {
-  assert.not.match(await readFile(join(packageRoot, 'package-lock.json'), 'utf8'), /"resolved": "https?:/);
+Install('the lock file has a placeholder for the registry, which npm replaces', async () => {
+  const lock = await readFile(join(packageRoot, 'package-lock.json'), 'utf8');
+  const hosts = new Set([...lock.matchAll(/"resolved": "https?:\/\/([^/]+)/g)].map(([, host]) => host));
+  assert.equal([...hosts], ['registry.invalid']);
+  assert.match(await readFile(join(packageRoot, '.npmrc'), 'utf8'), /^replace-registry-host=registry\.invalid$/m);
 });
 
 Install('every dependency has an exact version', async () => {

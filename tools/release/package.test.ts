@@ -94,6 +94,7 @@ Package('has a bill of materials with every package of an installation and the s
     dependencies: { ref: string; dependsOn?: string[] }[];
   };
   assert.equal([bom.bomFormat, bom.specVersion], ['CycloneDX', '1.6']);
+  assert.not.match(text, /registry\.invalid/);
   const named = new Set(
     bom.components.map(({ name, group, version }) => `${group ? `${group}/` : ''}${name}@${version}`),
   );

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { readFile, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { packageRoot } from '../../host/base/core/package-root.ts';
@@ -88,14 +89,23 @@ export async function writeSbom(path: string): Promise<void> {
     '--output-reproducible',
     '--flatten-components',
   ];
-  await promisify(execFile)(
-    'npx',
-    [
-      ...['--yes', `--package=${GENERATOR}`, '--', 'cyclonedx-npm', ...args],
-      ...['--spec-version', '1.6', '--output-format', 'JSON', '--output-file', path, join(packageRoot, 'package.json')],
-    ],
-    { maxBuffer: 1e8 },
-  );
+  const folder = await mkdtemp(join(tmpdir(), 'aana-sbom-'));
+  try {
+    await copyFile(join(packageRoot, 'package.json'), join(folder, 'package.json'));
+    const lock = await readFile(join(packageRoot, 'package-lock.json'), 'utf8');
+    // The addresses have a placeholder for the registry.
+    await writeFile(join(folder, 'package-lock.json'), lock.replaceAll(/^ *"resolved": "https:.*\n/gm, ''));
+    await promisify(execFile)(
+      'npx',
+      [
+        ...['--yes', `--package=${GENERATOR}`, '--', 'cyclonedx-npm', ...args],
+        ...['--spec-version', '1.6', '--output-format', 'JSON', '--output-file', path, join(folder, 'package.json')],
+      ],
+      { maxBuffer: 1e8 },
+    );
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
   const bom = JSON.parse(await readFile(path, 'utf8')) as Bom;
   const root = bom.metadata.component['bom-ref'];
   const natives = NATIVE.map((one) => one['bom-ref']);
