@@ -166,15 +166,16 @@ std::unique_ptr<ggml_context, Free> Context() {
 // Two products of one input, their sum, and a product of that with a matrix of floats that lies in the device's buffer
 // too, as adapters do.
 void TestGraph(ggml_type type, int n_rows, int n_threads) {
+  constexpr int kAdapted = 64;
   auto* device = ProcessorDevice();
   const Matrix q(type, 256, 40), k(GGML_TYPE_Q8_0, 256, 40);
-  const auto adapter = Random(40 * 8);
+  const auto adapter = Random(size_t{40} * kAdapted);
   const auto x = Random(static_cast<size_t>(256 * n_rows));
 
   const auto weights = Context();
   auto* q_tensor = ggml_new_tensor_2d(weights.get(), type, 256, 40);
   auto* k_tensor = ggml_new_tensor_2d(weights.get(), GGML_TYPE_Q8_0, 256, 40);
-  auto* adapter_tensor = ggml_new_tensor_2d(weights.get(), GGML_TYPE_F32, 40, 8);
+  auto* adapter_tensor = ggml_new_tensor_2d(weights.get(), GGML_TYPE_F32, 40, kAdapted);
   ggml_set_name(q_tensor, "blk.0.attn_q.weight");
   ggml_set_name(k_tensor, "blk.0.attn_k.weight");
   const std::unique_ptr<ggml_backend_buffer, Free> buffer(
@@ -216,7 +217,7 @@ void TestGraph(ggml_type type, int n_rows, int n_threads) {
     Expect(ggml_backend_sched_get_n_splits(scheduler.get()) == 1, "the graph is not computed as a whole");
   }
 
-  std::vector<float> sums(static_cast<size_t>(40 * n_rows)), products(static_cast<size_t>(8 * n_rows));
+  std::vector<float> sums(static_cast<size_t>(40 * n_rows)), products(static_cast<size_t>(kAdapted * n_rows));
   ggml_backend_tensor_get(sum, sums.data(), 0, sums.size() * sizeof(float));
   ggml_backend_tensor_get(adapted, products.data(), 0, products.size() * sizeof(float));
   for (int row = 0; row < n_rows; row++) {
@@ -226,12 +227,12 @@ void TestGraph(ggml_type type, int n_rows, int n_threads) {
       ExpectNear(sums[static_cast<size_t>(row * 40 + o)], q_sum + k_sum, 0.004 * (q_size + k_size),
                  "sum " + std::to_string(o) + " of row " + std::to_string(row));
     }
-    for (int o = 0; o < 8; o++) {
+    for (int o = 0; o < kAdapted; o++) {
       double expected = 0;
       for (int i = 0; i < 40; i++)
         expected +=
             static_cast<double>(adapter[static_cast<size_t>(o * 40 + i)]) * sums[static_cast<size_t>(row * 40 + i)];
-      ExpectNear(products[static_cast<size_t>(row * 8 + o)], expected, 1e-3 * (1 + std::abs(expected)),
+      ExpectNear(products[static_cast<size_t>(row * kAdapted + o)], expected, 1e-3 * (1 + std::abs(expected)),
                  "product " + std::to_string(o));
     }
   }

@@ -108,6 +108,9 @@ constexpr int64_t kLeastWork = 100'000;
 // A step has up to so many parts for each thread, so that a thread that is late gets fewer of them.
 constexpr int kPartsOfThread = 4;
 
+// Products of our kernels are at least so many times as much as others, where ggml computes on one thread.
+constexpr int64_t kLeastShare = 16;
+
 int64_t WorkOfQuantizing(const ggml_tensor* product, const void*) {
   constexpr int64_t kOfValue = 16;  // what quantizing a number takes
   return ggml_nelements(product->src[1]) * kOfValue;
@@ -183,15 +186,23 @@ ggml_status GraphBackend::Compute(const ggml_cgraph& graph) {
 void GraphBackend::Replace(const ggml_cgraph& graph) {
   size_t n_replaced = 0;
   size_t n_most = 0;
-  is_ours_ = true;
+  bool has_other = false;
+  int64_t our_work = 0;
+  int64_t other_work = 0;
   for (int i = 0; i < graph.n_nodes; i++) {
     const auto* node = graph.nodes[i];
     n_replaced += MultipliesPacked(node) || HasKernel(*node);
-    is_ours_ = is_ours_ && (IsSmall(*node) || MultipliesPacked(node) || HasKernel(*node));
-    if (MultipliesPacked(node))
+    if (MultipliesPacked(node)) {
       n_most =
           std::max(n_most, InputBytes(static_cast<int>(node->src[1]->ne[0]), static_cast<int>(RowsOf(node->src[1]))));
+      our_work += WorkOfProduct(node, nullptr);
+    } else if (node->op == GGML_OP_MUL_MAT) {
+      other_work += WorkOfProduct(node, nullptr);
+    } else {
+      has_other = has_other || !(IsSmall(*node) || HasKernel(*node));
+    }
   }
+  is_ours_ = !has_other && other_work * kLeastShare <= our_work;
   nodes_.clear();
   replaced_.clear();
   replaced_.reserve(2 * n_replaced);
