@@ -35,15 +35,14 @@ ggml_backend_buffer_t Allocate(ggml_backend_buffer_type_t, size_t size) {
 }
 
 ggml_backend_buffer_type buffer_type = {
-    .iface =
-        {
-            .get_name = [](ggml_backend_buffer_type_t) { return "CUDA0"; },
-            .alloc_buffer = Allocate,
-            .get_alignment = [](ggml_backend_buffer_type_t) -> size_t { return 64; },
-            .get_max_size = nullptr,
-            .get_alloc_size = nullptr,
-            .is_host = nullptr,
-        },
+    .iface = {
+        .get_name = [](ggml_backend_buffer_type_t) { return "CUDA0"; },
+        .alloc_buffer = Allocate,
+        .get_alignment = [](ggml_backend_buffer_type_t) -> size_t { return 64; },
+        .get_max_size = nullptr,
+        .get_alloc_size = nullptr,
+        .is_host = nullptr,
+    },
     .device = &device,
     .context = nullptr,
 };
@@ -84,13 +83,12 @@ ggml_backend_device device = {.iface = DeviceInterface(), .reg = &registration, 
 
 ggml_backend_reg registration = {
     .api_version = GGML_BACKEND_API_VERSION,
-    .iface =
-        {
-            .get_name = [](ggml_backend_reg_t) { return "CUDA"; },
-            .get_device_count = [](ggml_backend_reg_t) -> size_t { return TotalBytes() > 0 ? 1 : 0; },
-            .get_device = [](ggml_backend_reg_t, size_t) { return &device; },
-            .get_proc_address = [](ggml_backend_reg_t, const char*) -> void* { return nullptr; },
-        },
+    .iface = {
+        .get_name = [](ggml_backend_reg_t) { return "CUDA"; },
+        .get_device_count = [](ggml_backend_reg_t) -> size_t { return TotalBytes() > 0 ? 1 : 0; },
+        .get_device = [](ggml_backend_reg_t, size_t) { return &device; },
+        .get_proc_address = [](ggml_backend_reg_t, const char*) -> void* { return nullptr; },
+    },
     .context = nullptr,
 };
 
