@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http';
+import { pipeline, type Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { AanaError, fail } from '../../base/core/errors.ts';
 import { downloadError, reasonOf, withoutCredentials } from './errors.ts';
 
@@ -9,6 +11,32 @@ export interface AnswerBodyOptions {
   readonly signal: AbortSignal;
   /** Longest silence of the server while it is read, in milliseconds. Default: for ever. */
   readonly idleTimeoutMs?: number | undefined;
+}
+
+const DECODERS: ReadonlyMap<string, () => Transform> = new Map([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+]);
+
+/** Returns what makes the decoder of a compressed answer. Some servers compress though the request asks for it not. */
+export const decoderOf = ({ headers }: IncomingMessage): ReturnType<typeof DECODERS.get> =>
+  DECODERS.get(headers['content-encoding']?.trim().toLowerCase() ?? '');
+
+/** Yields the body of an answer, without the compression of {@link decoderOf}. It decodes as far as it is read. */
+export async function* decoded(message: IncomingMessage): AsyncGenerator<Buffer> {
+  const decoder = decoderOf(message)?.();
+  if (!decoder) return yield* message;
+  const chunks = message[Symbol.asyncIterator]() as AsyncIterableIterator<Buffer>;
+  const first = await chunks.next();
+  if (first.done === true) return; // an answer without a body may name the coding, too
+  const all = async function* (): AsyncGenerator<Buffer> {
+    yield first.value;
+    yield* chunks;
+  };
+  pipeline(all, decoder, () => {}); // the reader of the decoder gets the error
+  yield* decoder;
 }
 
 /**
@@ -27,11 +55,12 @@ export class AnswerBody {
   #isOver = false;
   #isReading = false;
 
-  constructor(url: URL, message: IncomingMessage, options: AnswerBodyOptions) {
+  /** @param chunks what is read of the body, if it is not the body itself. The limit of bytes is for these. */
+  constructor(url: URL, message: IncomingMessage, options: AnswerBodyOptions, chunks: AsyncIterable<Buffer> = message) {
     this.#url = url;
     this.#message = message;
     this.#options = options;
-    this.#chunks = message[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    this.#chunks = chunks[Symbol.asyncIterator]();
     this.#limitSilence(false);
   }
 

@@ -1,6 +1,7 @@
-import { type IncomingMessage, type RequestListener, createServer } from 'node:http';
+import { type IncomingMessage, type RequestListener, type ServerResponse, createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../base/core/abort.ts';
@@ -87,6 +88,50 @@ Request('sends headers and body, and returns status, headers and body for every 
     [seen[0]?.method, seen[0]?.url, seen[0]?.body, seen[0]?.headers['x-key'], seen[0]?.headers['user-agent']],
     ['POST', '/a?b=c', 'bödy', 'k, l', 'me'],
   );
+});
+
+const readAll = async (url: string, method = 'get'): Promise<{ text: string; names: string[] }> => {
+  const { head, body } = await openGuarded({ method, url, headers: [] }, OPTIONS);
+  return { text: Buffer.from(await body.rest()).toString(), names: head.headers.map(([name]) => name) };
+};
+
+Request('decodes answers of servers that compress without being asked', async () => {
+  const text = 'né'.repeat(200);
+  for (const [coding, compressed] of [
+    ['gzip', gzipSync(text)],
+    ['X-GZIP', gzipSync(text)],
+    ['deflate', deflateSync(text)],
+    ['br', brotliCompressSync(text)],
+  ] as const) {
+    const { url } = await serve((_, response) =>
+      response.writeHead(200, { 'content-encoding': coding, 'content-length': compressed.length }).end(compressed),
+    );
+    const answer = await readAll(url);
+    assert.is(answer.text, text, coding);
+    assert.not(answer.names.some((name) => name === 'content-encoding' || name === 'content-length'));
+  }
+  const other = await serve((_, response) => response.writeHead(200, { 'content-encoding': 'other' }).end('as it is'));
+  const asItIs = await readAll(other.url);
+  assert.is(asItIs.text, 'as it is');
+  assert.ok(asItIs.names.includes('content-encoding'));
+  const empty = await serve((_, response) => response.writeHead(200, { 'content-encoding': 'gzip' }).end());
+  for (const method of ['get', 'head']) assert.is((await readAll(empty.url, method)).text, '');
+});
+
+Request('refuses compressed answers that are damaged, cut, or too large when they are decoded', async () => {
+  const compressed = gzipSync('x'.repeat(900));
+  const errorFor = async (send: (response: ServerResponse) => void): Promise<string> => {
+    const { url } = await serve((_, response) => send(response.writeHead(200, { 'content-encoding': 'gzip' })));
+    return (await errorOf(readAll(url))).name;
+  };
+  assert.is(await errorFor((response) => response.end('no gzip')), 'DownloadException');
+  assert.is(await errorFor((response) => response.end(compressed.subarray(0, 20))), 'DownloadException');
+  assert.is(
+    await errorFor((response) => response.write(compressed.subarray(0, 20), () => response.destroy())),
+    'DownloadException',
+  );
+  assert.is(await errorFor((response) => response.flushHeaders() ?? response.destroy()), 'DownloadException');
+  assert.is(await errorFor((response) => response.end(gzipSync('x'.repeat(1e6)))), 'ResponseTooLarge');
 });
 
 Request('sends headers with names that all objects have, and many with one name', async () => {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type AanaError, fail } from '../../base/core/errors.ts';
-import { AnswerBody } from './answer-body.ts';
+import { AnswerBody, decoded, decoderOf } from './answer-body.ts';
 import { type Hop, withinTime } from './exchange.ts';
 import { type Guards, parseUrl, type UntimedGuards } from './guards.ts';
 import { follow } from './redirects.ts';
@@ -62,7 +62,7 @@ export async function requestGuarded(request: GuardedRequest, options: RequestOp
 }
 
 /**
- * Does the same, but returns when the head of the answer has arrived. The signal ends the exchange also later. The
+ * Does the same, but decodes compressed bodies, and returns when the head of the answer has arrived. The signal ends the exchange also later. The
  * connection is open until the body was read to its end or closed.
  */
 export async function openGuarded(
@@ -72,7 +72,9 @@ export async function openGuarded(
   const first = firstHop(request);
   return withinTime(first.url, options, async (active) => {
     const { url, message } = await follow(first, active);
-    return { head: headOf(first, url, message), body: new AnswerBody(url, message, active) };
+    const head = headOf(first, url, message);
+    const headers = decoderOf(message) ? head.headers.filter(([name]) => !OF_CODED_BODY.has(name)) : head.headers;
+    return { head: { ...head, headers }, body: new AnswerBody(url, message, active, decoded(message)) };
   });
 }
 
@@ -102,6 +104,9 @@ const headOf = (first: Hop, url: URL, message: IncomingMessage): GuardedHead => 
   redirected: url !== first.url,
   headers: headersOf(message),
 });
+
+/** Headers that do not fit a body any more when it was decoded. */
+const OF_CODED_BODY: ReadonlySet<string> = new Set(['content-encoding', 'content-length']);
 
 function headersOf({ rawHeaders }: IncomingMessage): [string, string][] {
   return Array.from({ length: rawHeaders.length / 2 }, (_, n) => [
