@@ -3,8 +3,8 @@
 // [--check]
 //
 // - Optional packages of other platforms that the registry in use lacks. `npm ci` refuses a lock without them.
-// - Addresses of the archives. Without them `npm ci` reads all versions of each package, which takes as much CPU time as
-//   the rest. The host is a placeholder, which .npmrc names, and npm takes the configured registry instead.
+// - Addresses of the archives. Without them `npm ci` reads all versions of each package, which takes as much CPU time
+//   as the rest. The host is a placeholder, which .npmrc names, and npm takes the configured registry instead.
 import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

@@ -62,8 +62,8 @@ export async function requestGuarded(request: GuardedRequest, options: RequestOp
 }
 
 /**
- * Does the same, but decodes compressed bodies, and returns when the head of the answer has arrived. The signal ends the exchange also later. The
- * connection is open until the body was read to its end or closed.
+ * Does the same, but decodes compressed bodies, and returns when the head of the answer has arrived. The signal ends
+ * the exchange also later. The connection is open until the body was read to its end or closed.
  */
 export async function openGuarded(
   request: GuardedRequest,

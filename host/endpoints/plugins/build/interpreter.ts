@@ -8,9 +8,9 @@ const FULFILLED = 1;
 
 /**
  * Evaluates a bundle of a plugin, and returns the text that its function `globalThis[name]` returns. The interpreter is
- * that of components, QuickJS, and runs in the WebAssembly of this process. A bundle reaches nothing but its memory, the
- * time and random bytes; functions of the host throw. `tools` is the folder in whose `node_modules` the interpreter is.
- * Rejects when the bundle throws.
+ * that of components, QuickJS, and runs in the WebAssembly of this process. A bundle reaches nothing but its memory,
+ * the time and random bytes; functions of the host throw. `tools` is the folder in whose `node_modules` the interpreter
+ * is. Rejects when the bundle throws.
  */
 export async function evaluateBundle(code: string, name: string, tools: string): Promise<string> {
   const { QuickJS, EvalFlags, file } = await loadInterpreter(tools);

@@ -60,7 +60,7 @@ function entryPoints(of: InterfaceName): readonly string[] {
   return [...new Set(entryFunctions(of).map(({ entryPoint }) => entryPoint))];
 }
 
-/** Exports that stand for an interface in a guest that does not have it. `denied` is a function that throws the reason. */
+/** Exports that stand for an interface which a guest does not have. `denied` is a function that throws the reason. */
 export function deniedExports(absent: InterfaceName): string {
   const functions = entryFunctions(absent);
   const exported = entryPoints(absent).map((name) => {

@@ -91,9 +91,9 @@ const ModelKwargs = z
       .min(1)
       .optional()
       .describe(
-        'Vision projector of the model, with which dialogs can have images: `auto` for the one in the same repository ' +
-          'or folder, a path, `owner/repo/file.gguf` of the hub, or the id of an imported file. Default: images are ' +
-          'refused.',
+        'Vision projector of the model, with which dialogs can have images: `auto` for the one in the same ' +
+          'repository or folder, a path, `owner/repo/file.gguf` of the hub, or the id of an imported file. Default: ' +
+          'images are refused.',
       ),
     chat_template: z.string().min(1).optional().describe("Jinja template that replaces the model's template."),
   })
