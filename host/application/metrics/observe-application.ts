@@ -1,6 +1,6 @@
 import type { InstrumentOptions } from '../../base/core/telemetry.ts';
 import { totalMainBytes } from '../../base/core/machine/total-memory.ts';
-import { freeMainBytes } from '../../inference/devices/index.ts';
+import { freeMainBytes } from '../../base/core/machine/main-memory.ts';
 import type { PluginSet, PluginState } from '../../endpoints/plugins/index.ts';
 import type { DeploymentManager } from '../../inference/deployments/index.ts';
 import { droppedLogLines } from '../ports/standard-error-log.ts';

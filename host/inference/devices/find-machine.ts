@@ -1,9 +1,9 @@
 import type { Logger } from '../../base/core/log/logger.ts';
+import { freeMainBytes, usableCpus } from '../../base/core/machine/main-memory.ts';
 import { totalMainBytes } from '../../base/core/machine/total-memory.ts';
 import { type AddonGpus, listAddonGpus } from './addon-devices.ts';
 import { backendProblem } from './backend-problem.ts';
 import type { Gpu, GpuProblem, Machine } from './machine.ts';
-import { freeMainBytes, usableCpus } from './main-memory.ts';
 import { freeNvidiaBytes, listNvidiaGpus } from './nvidia-smi.ts';
 import { type DriverGpu, visibleGpus } from './visible-gpus.ts';
 

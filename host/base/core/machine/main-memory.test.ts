@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { totalMainBytes } from '../../base/core/machine/total-memory.ts';
+import { totalMainBytes } from './total-memory.ts';
 import { freeMainBytes, usableCpus } from './main-memory.ts';
 
 const Memory = suite('the main memory and the processors');
