@@ -22,7 +22,20 @@ if (reason === undefined)
       ) ?? [];
     const [, images, reusedImages, takenBack, failed] =
       /(\d+) images, (\d+) reused, (\d+) taken back in their middle, (\d+) requests with/.exec(stdout) ?? [];
-    for (const count of [interruptions, pauses, reused, guesses, idle, images, reusedImages, takenBack, failed])
+    const [, kept, limits] = /from (\d+) kept states, whose room changed (\d+) times/.exec(stdout) ?? [];
+    for (const count of [
+      kept,
+      limits,
+      interruptions,
+      pauses,
+      reused,
+      guesses,
+      idle,
+      images,
+      reusedImages,
+      takenBack,
+      failed,
+    ])
       assert.ok(Number(count) > 0, stdout);
   });
 else process.stdout.write(`SKIP random events to the decode loop: ${reason}\n`);

@@ -108,6 +108,20 @@ test('goes on after requests that are cancelled while they are read and while th
   }
 });
 
+test('comes back to a text that lost its place, where it has exactly that', async (load) => {
+  const [long, branch] = [4, 3].map((times) => `${BEGINNING} `.repeat(times).trimEnd()) as [string, string];
+  const answers: Answer[] = [];
+  for (const keptBytes of [0, 1e9]) {
+    await using llama = await load({ maxSequences: 1, keptBytes });
+    const { text } = await llama.generate(long, { maxTokens: 8 });
+    assert.is(endOf(await llama.generate(`${branch} house`, { maxTokens: 2 })).reusedTokens, 0);
+    const id = llama.submit(`${long}${text.slice(0, text.lastIndexOf(' '))} little house`, SCORED);
+    answers.push(await answer(llama, id));
+    assert.is(endOf(await llama.finish(id)).reusedTokens > 50, keptBytes > 0);
+  }
+  assertSame(answers[1]!, answers[0]!, 'a kept text');
+});
+
 test('gives up the cells of sequences whose readers are away, and reads them again', async (load) => {
   await using llama = await load({ maxSequences: 4, totalCells: 256 });
   const ids = PROMPTS.map((prompt) => llama.submit(prompt, { maxTokens: 150, logprobs: 2 }));

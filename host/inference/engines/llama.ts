@@ -26,6 +26,7 @@ import { generate, type TextModel, textMethods } from './chat/text-methods.ts';
 import { endProcess, engineLife, type LlamaModelSpec, modelOptions } from './llama-model.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { type CacheScope, LlamaRequests } from './llama-requests.ts';
+import { KeptMemory } from './metrics/kept-memory.ts';
 import { LooseCalls } from './chat/loose-calls.ts';
 import { LlamaMetrics } from './metrics/llama-metrics.ts';
 import { openNative } from './native.ts';
@@ -43,6 +44,7 @@ interface LlamaSpec extends LlamaModelSpec {
   readonly draft_model_path?: string;
   readonly draft_p_min?: number;
   readonly cache_scope?: CacheScope;
+  readonly prefix_memory_bytes?: number;
   readonly prompt_cache?: { readonly path: string; readonly max_bytes: number; readonly min_tokens: number };
   readonly reader_timeout_s?: number;
   readonly n_prefill: number;
@@ -92,6 +94,7 @@ export async function start(spec: LlamaSpec, { log, progress, artifactPath }: St
       ...(spec.n_guessed !== undefined && { guessedTokensPerStep: spec.n_guessed }),
       ...(spec.draft_model_path !== undefined && { draftModelPath: spec.draft_model_path }),
       ...(spec.draft_p_min !== undefined && { leastGuessProbability: spec.draft_p_min }),
+      keptBytes: spec.prefix_memory_bytes ?? 0,
       ...(spec.prompt_cache && {
         promptCache: {
           folder: spec.prompt_cache.path,
@@ -112,6 +115,7 @@ export async function start(spec: LlamaSpec, { log, progress, artifactPath }: St
   );
   const llama = new Llama(engine, requests, spec, artifactPath);
   const metrics = new LlamaMetrics(() => engine.counts, requests.waits);
+  const kept = new KeptMemory(engine, spec.prefix_memory_bytes ?? 0);
   return {
     info: {
       model: spec.model_name,
@@ -130,7 +134,10 @@ export async function start(spec: LlamaSpec, { log, progress, artifactPath }: St
       void (await generate(llama, { prompt: 'Hello', sampling_params: { max_tokens: 1 } }, { signal: UNLIMITED })),
     reconfigure: async (next) => llama.reconfigure(next as LlamaSpec),
     ...engineLife(engine, gpus),
-    metrics: () => metrics.report(),
+    metrics: () => {
+      kept.adjust();
+      return metrics.report();
+    },
   };
 }
 

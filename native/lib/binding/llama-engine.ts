@@ -40,6 +40,8 @@ export interface NativeLlamaEngine {
    * later. A request whose reader takes nothing for `readerTimeoutMs` fails.
    */
   acknowledge(id: number, events: number): void;
+  /** Limits `keptBytes` from now on. What is beyond is given up soon. */
+  limitKept(bytes: number): void;
   /** Counts the tokens of a prompt. A `count` or `error` event follows. The caller chooses `id`. */
   countTokens(id: number, prompt: LlamaPrompt, options: RequestTerms & LlamaCountOptions): void;
   /**

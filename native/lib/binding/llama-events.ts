@@ -25,6 +25,11 @@ export interface LlamaCounts {
   readonly reusedTokens: number;
   /** Those cached prompt tokens that came from disk. */
   readonly restoredTokens: number;
+  /** Those cached prompt tokens that came from kept states. */
+  readonly keptTokens: number;
+  /** Requests that got their beginning from a kept state, and those for which there was none. */
+  readonly keptHits: number;
+  readonly keptMisses: number;
   /** Requests that lost their cells while they ran, and were computed again. */
   readonly preemptions: number;
   /** Times that a request made room for one of another tenant, and waited until it could go on. */
@@ -47,6 +52,9 @@ export interface LlamaCounts {
   readonly usedCells: number;
   /** Cells of the context. 0 before the first step. */
   readonly cells: number;
+  /** States of texts without a place, and their bytes. */
+  readonly keptStates: number;
+  readonly keptBytes: number;
 }
 
 export type LlamaFinishReason = 'stop' | 'length' | 'cancelled';

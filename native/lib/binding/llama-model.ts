@@ -79,6 +79,11 @@ export interface LlamaLoadOptions extends LlamaModelOptions {
   /** Types of the cached keys and values. Values of a type with a q need flash attention. */
   readonly keyType: LlamaKvType;
   readonly valueType: LlamaKvType;
+  /**
+   * Most bytes of main memory in which the engine keeps what it computed for texts that lost their place. A tenant with
+   * many texts does not drive out those of others. Default: 0.
+   */
+  readonly keptBytes?: number;
   /** Keeps what was computed for prompts on disk, also for later engines of the same model. Default: not. */
   readonly promptCache?: {
     /** Made if it does not exist. Several engines can use one. */

@@ -1,9 +1,9 @@
 // Random sequences of events to the decode loop of the language model engine: arrivals, also with images,
-// cancellations, slow readers, deadlines, guessed tokens, adapters, too few cells, images that cannot be encoded, and
-// decodes that fail or are abandoned. The library below the loop is a fake whose next token follows from the tokens in
-// the cache, so each answer has one right text, also when its sequence shares a beginning or is computed again. Time is
-// a number that the events move on. After each turn, what the engine tells of itself is compared with the fake's cache,
-// and no request may be open that should have ended or gone on.
+// cancellations, slow readers, deadlines, guessed tokens, adapters, too few cells, kept states and less room for them,
+// images that cannot be encoded, and decodes that fail or are abandoned. The library below the loop is a fake whose
+// next token follows from the tokens in the cache, so each answer has one right text, also when its sequence shares a
+// beginning or is computed again. Time is a number that the events move on. After each turn, what the engine tells of
+// itself is compared with the fake's cache, and no request may be open that should have ended or gone on.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -51,6 +51,9 @@ struct Totals {
   uint64_t n_reused = 0;
   uint64_t n_accepted = 0;
   uint64_t n_idle = 0;
+  uint64_t n_kept_hits = 0;
+  uint64_t n_kept_tokens = 0;
+  uint64_t n_kept_limits = 0;
   uint64_t n_images = 0;
   uint64_t n_images_reused = 0;
   uint64_t n_images_taken_back = 0;
@@ -128,6 +131,8 @@ class EventSequence {
     options_.reader_timeout = milliseconds(3000);
     has_slow_readers_ = OneIn(6);
     n_adapters_ = !has_many_scores_ && OneIn(3) ? 1 + UpTo(1) : 0;
+    // A state has at least 1,400 bytes.
+    if (!OneIn(3)) options_.n_kept_bytes = most_kept_ = static_cast<uint64_t>(OneIn(2) ? UpTo(8000) : UpTo(100'000));
     prompts_.emplace(random_, sight_, has_long_beginnings ? 50 : 5);
   }
 
@@ -146,6 +151,7 @@ class EventSequence {
       }
       if (OneIn(12)) Cancel();
       if (OneIn(10)) ChangeReader();
+      if (most_kept_ > 0 && OneIn(60)) LimitKept();
       Turn(loop);
     }
     constexpr int kMostTurns = 20'000;
@@ -168,6 +174,8 @@ class EventSequence {
     totals_.n_reused += counts.n_reused;
     totals_.n_accepted += counts.n_accepted;
     totals_.n_idle += counts.n_idle;
+    totals_.n_kept_hits += counts.n_kept_hits;
+    totals_.n_kept_tokens += counts.n_kept_tokens;
     totals_.n_steps += counts.n_steps;
     totals_.n_passes += counts.n_ubatches;
     totals_.n_images_taken_back += static_cast<uint64_t>(fake::NImagesTakenBack());
@@ -196,6 +204,8 @@ class EventSequence {
     const RequestId id = ++last_id_;
     auto& request = open_[id];
     auto prompt = prompts_->Next();
+    // The reader of prompts refuses one that fills the context.
+    while (std::ssize(prompt.tokens) >= options_.n_context) prompt = prompts_->Next();
     const bool has_images = !prompt.images.empty();
     request.prompt = prompt.tokens;
     request.images = prompt.images;
@@ -276,6 +286,12 @@ class EventSequence {
       encoded_.Post(llama::Cancel{id});
   }
 
+  void LimitKept() {
+    most_kept_ = static_cast<uint64_t>(UpTo(20'000));
+    totals_.n_kept_limits++;
+    inbox_.Post(llama::LimitKept{most_kept_});
+  }
+
   void ChangeReader() {
     RequestId id = 0;
     auto* request = Any(id);
@@ -308,6 +324,10 @@ class EventSequence {
     const auto n_used = fake::NUsedCells();
     if (counts.n_used_cells != n_used) {
       throw std::runtime_error(std::to_string(n_used) + " cells are used, not " + std::to_string(counts.n_used_cells));
+    }
+    if (counts.n_kept_bytes > most_kept_ || (counts.n_kept_states == 0) != (counts.n_kept_bytes == 0)) {
+      throw std::runtime_error(std::to_string(counts.n_kept_states) + " states of " +
+                               std::to_string(counts.n_kept_bytes) + " bytes are kept");
     }
     // Only a sequence that runs can go on in the middle of an image.
     if (fake::NEndingInImage() > counts.n_running) throw std::runtime_error("a free slot keeps a part of an image");
@@ -457,6 +477,7 @@ class EventSequence {
   bool is_mostly_reproducible_ = false;
   bool has_slow_readers_ = false;
   int n_adapters_ = 0;
+  uint64_t most_kept_ = 0;  // bytes of states
   Counters counters_;
   std::optional<Prompts> prompts_;
   Inbox inbox_;
@@ -500,6 +521,8 @@ int main(int argc, char** argv) {
       "%llu idle tokens\n",
       count(totals.n_steps), count(totals.n_passes), count(totals.n_preempted), count(totals.n_paused),
       count(totals.n_reused), count(totals.n_accepted), count(totals.n_idle));
+  std::printf("%llu prompt tokens from %llu kept states, whose room changed %llu times\n", count(totals.n_kept_tokens),
+              count(totals.n_kept_hits), count(totals.n_kept_limits));
   std::printf(
       "%llu images, %llu reused, %llu taken back in their middle, %llu requests with images that cannot be encoded\n",
       count(totals.n_images), count(totals.n_images_reused), count(totals.n_images_taken_back),

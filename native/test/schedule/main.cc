@@ -4,6 +4,7 @@
 
 int main() {
   aana::test::TestCells();
+  aana::test::TestKeptStates();
   aana::test::TestPromptCache();
   aana::test::TestShares();
   aana::test::TestSlots();

@@ -103,8 +103,8 @@ void Decode(Slots& slots, FakeMemory& memory, Slot& slot, size_t n) {
 
 struct Fixture {
   explicit Fixture(SequenceMemory::Sharing sharing = SequenceMemory::Sharing::kCells, size_t count = 4,
-                   size_t n_cells = 1000)
-      : memory(sharing), slots(count, memory, n_cells) {}
+                   size_t n_cells = 1000, uint64_t n_kept_bytes = 0)
+      : memory(sharing), slots(count, memory, n_cells, n_kept_bytes) {}
 
   Slot& Admit(int64_t id, std::vector<llama_token> tokens, const std::string& cache_key = {}) {
     auto sequence = Prompt(id, std::move(tokens), cache_key);
@@ -513,6 +513,77 @@ void TestSlots() {
     Fixture of;
     const auto sequence = PromptWithImage(1, -100);
     Expect(Slots::Takable(*sequence).size() == 10, "tokens of the image");
+  });
+  Test("a conversation that lost its slot comes back from a kept state", [] {
+    Fixture of(SequenceMemory::Sharing::kCopies, 1, SIZE_MAX, 1'000'000);
+    of.Finish(1, Numbers(0, 100));
+    of.Finish(2, Numbers(1000, 100));
+    auto& back = of.Admit(3, Numbers(0, 150));
+    ExpectReused(back, 100);
+    Expect(of.memory.held[back.sequence_id] == 100, "the context has another number of tokens");
+    Expect(of.slots.kept_use().n_hits == 1 && of.slots.kept_use().n_tokens == 100, "it is not counted");
+    Expect(of.slots.kept_use().n_misses == 2, "prompts that nothing is kept of are not counted");
+  });
+  Test("a part of a kept state serves for another ending, and only with the same key and adapter", [] {
+    Fixture of(SequenceMemory::Sharing::kCopies, 1, SIZE_MAX, 1'000'000);
+    of.Finish(1, Numbers(0, 100), "one");
+    of.Finish(2, Numbers(1000, 100), "one");
+    auto& other = of.Admit(3, Numbers(0, 100), "other");
+    ExpectReused(other, 0);
+    of.slots.Release(other);
+    auto& branch = of.Admit(4, Joined(Numbers(0, 60), Numbers(500, 60)), "one");
+    ExpectReused(branch, 60);
+    Expect(of.memory.held[branch.sequence_id] == 60, "the context has tokens of the other ending");
+    of.slots.Release(branch);
+    auto adapted = std::make_unique<Sequence>(llama::ReadRequest{.id = 5,
+                                                                 .tokens = Numbers(0, 100),
+                                                                 .sampling = {},
+                                                                 .rules = {},
+                                                                 .shown_tokens = {},
+                                                                 .terms = {.tenant = "one", .cache_key = "one"},
+                                                                 .adapter = {.index = 0},
+                                                                 .arrived_at = {}});
+    ExpectReused(of.Admit(std::move(adapted)), 0);
+  });
+  Test("a state that cannot be taken back is kept and used as a whole", [] {
+    Fixture of(SequenceMemory::Sharing::kWhole, 1, SIZE_MAX, 1'000'000);
+    of.Finish(1, Numbers(0, 100));
+    auto& branch = of.Admit(3, Joined(Numbers(0, 80), Numbers(500, 60)));
+    ExpectReused(branch, 0);
+    of.slots.Release(branch);
+    ExpectReused(of.Admit(4, Numbers(0, 150)), 100);
+  });
+  Test("what saw tokens that are gone is not kept", [] {
+    Fixture of(SequenceMemory::Sharing::kCopies, 1, SIZE_MAX, 1'000'000);
+    auto& slot = of.Admit(1, Numbers(0, 100));
+    Decode(of.slots, of.memory, slot, 100);
+    of.slots.Shift(slot, 40, 20);
+    of.slots.Release(slot);
+    of.Finish(2, Numbers(1000, 100));
+    Expect(of.slots.kept().states().front()->decoded.size() == 40, "it has other tokens");
+    ExpectReused(of.Admit(3, Numbers(0, 100)), 40);
+  });
+  Test("a reproducible prompt takes whole chunks of a kept state", [] {
+    Fixture of(SequenceMemory::Sharing::kCopies, 1, SIZE_MAX, 1'000'000);
+    of.FinishInChunks(of.Admit(ReproduciblePrompt(1, Numbers(0, 100))));
+    of.Finish(2, Numbers(1000, 100));
+    auto& back = of.Admit(ReproduciblePrompt(3, Numbers(0, 100)));
+    Expect(back.n_fixed == 96, "it has " + std::to_string(back.n_fixed) + " tokens of whole chunks");
+    of.FinishInChunks(back);
+    of.Finish(4, Numbers(2000, 100));
+    of.Finish(5, Numbers(1000, 90));
+    ExpectReused(of.Admit(ReproduciblePrompt(6, Numbers(1000, 100))), 0);
+  });
+  Test("kept states make room in the context for one of them", [] {
+    Fixture of(SequenceMemory::Sharing::kCells, 3, 250, 1'000'000);
+    of.Finish(1, Numbers(0, 100));
+    of.Finish(2, Numbers(1000, 100));
+    auto& third = of.Admit(3, Numbers(2000, 100));
+    Expect(of.slots.MakeRoom(100), "no room was made");
+    Decode(of.slots, of.memory, third, 100);
+    of.slots.Release(third);
+    ExpectReused(of.Admit(4, Numbers(0, 150)), 100);
+    Expect(of.slots.n_used_cells() <= 250, "more cells are used than there are");
   });
   Test("a slot whose decode cannot be taken back is forgotten", [] {
     Fixture of(SequenceMemory::Sharing::kWhole);

@@ -3,6 +3,7 @@
 namespace aana::test {
 
 void TestCells();
+void TestKeptStates();
 void TestPromptCache();
 void TestShares();
 void TestSlots();

@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTinyLlama } from '../../../../native/lib/fixtures/tiny-llama.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
+import { prefixBytes } from './prompt-cache-config.ts';
 import { LlamaTextGenerationConfig, LlamaTextGenerationDeployment } from './llama-text-generation-deployment.ts';
 
 const Config = suite('the configuration of a language model');
@@ -44,6 +46,10 @@ for (const [kwargs, message] of [
   [{ prompt_cache: { path: 'prompts' } }, /^accepted: .*"max_bytes":4294967296,"min_tokens":256/],
   [{ prompt_cache: {} }, /model_kwargs\.prompt_cache\.path/],
   [{ prompt_cache: { path: 'prompts', max_bytes: 10 } }, /model_kwargs\.prompt_cache\.max_bytes/],
+  [{}, /^accepted: .*"prefix_memory_bytes":"auto"/],
+  [{ prefix_memory_bytes: 0 }, /^accepted/],
+  [{ prefix_memory_bytes: -1 }, /model_kwargs\.prefix_memory_bytes/],
+  [{ prefix_memory_bytes: 'much' }, /model_kwargs\.prefix_memory_bytes/],
   [{ type_k: 'q8_0', type_v: 'q4_0', use_mlock: true, use_mmap: false, n_gpu_layers: 'auto' }, /^accepted/],
   [{ type_k: 'q8_0', flash_attn: 'off' }, /^accepted/],
   [{ type_k: 'f16', kv_type: 'q8_0', flash_attn: 'off' }, /model_kwargs\.flash_attn.*type_v or kv_type/],
@@ -84,5 +90,33 @@ for (const [projector, expected] of [
     assert.equal(prepared, expected);
     assert.is(spec['mmproj_path'], projector && join(folder, projector));
   });
+
+Config('prefixes get twice the context, a sixteenth of the machine, or what a model leaves of half of it', async () => {
+  const need = async () => ({ weightsBytes: 1000, contextBytes: 500 });
+  for (const [machine, expected] of [
+    [100_000, 1000],
+    [8000, 500],
+    [3500, 218],
+    [3200, 100],
+    [2000, 0],
+  ] as const)
+    assert.is(await prefixBytes('auto', need, machine), expected, `a machine with ${machine}`);
+  assert.is(await prefixBytes(7, need, 2000), 7);
+  assert.is(await prefixBytes('auto', async () => Promise.reject(new Error('there is no file')), 2000), 0);
+});
+
+Config('the memory of prefixes counts for a replica on the CPU', async () => {
+  const spec = {
+    model_path: fileURLToPath(import.meta.url),
+    n_ctx: 10,
+    n_seq_max: 1,
+    type_k: 'f16',
+    type_v: 'f16',
+    n_gpu_layers: -1,
+  };
+  const bytesOf = async (prefixes: number, gpu: boolean): Promise<number | undefined> =>
+    (await LlamaTextGenerationDeployment.memory?.({ ...spec, prefix_memory_bytes: prefixes }, { gpu }))?.contextBytes;
+  assert.equal([await bytesOf(5000, false), await bytesOf(0, false), await bytesOf(5000, true)], [5000, 0, 0]);
+});
 
 Config.run();

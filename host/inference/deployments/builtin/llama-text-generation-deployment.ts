@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { amount, whole } from '../../../base/core/fields.ts';
 import { configClass } from '../class/config-class.ts';
+import type { ReplicaSpec } from '../class/deployment-definition.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
 import { contextLength, contextLengthSpec, type ContextLengthSpec } from './context-length.ts';
 import { checkPlacement, llamaPlacement, placementOf, placementSpec } from './llama-placement.ts';
@@ -13,7 +14,7 @@ import {
   sumOfNeeds,
 } from './memory-need.ts';
 import { insteadOf } from './instead-of.ts';
-import { PromptCacheConfig, promptCacheSpec } from './prompt-cache-config.ts';
+import { prefixBytes, PrefixMemory, PromptCacheConfig, promptCacheSpec } from './prompt-cache-config.ts';
 import { modelName } from './model-name.ts';
 import { pullModel, pullModelAs, pullProjector } from './pull-model.ts';
 import { QuantizationConfig } from './quantization-config.ts';
@@ -53,6 +54,7 @@ const ModelKwargs = z
       'Keeps what was computed for prompts on disk, so that a long beginning needs no computing after a restart. ' +
         'Default: only in memory.',
     ),
+    prefix_memory_bytes: PrefixMemory,
     ...llamaPlacement,
     reader_timeout_s: z
       .number()
@@ -131,6 +133,18 @@ const schema = z.strictObject({
     .describe('LoRA adapters for the model, by the names that requests give. All are loaded with the model.'),
 });
 
+const memorySettings = (spec: ReplicaSpec): Omit<LlamaMemorySettings, 'gpuLayers'> => {
+  const length = spec as unknown as ContextLengthSpec;
+  return {
+    contextTokens: length.n_ctx,
+    ropeScaling: length.rope_scaling,
+    sequences: Number(spec['n_seq_max']),
+    totalTokens: Number(spec['n_ctx_total'] ?? 0),
+    keyType: spec['type_k'] as KvTypeName,
+    valueType: spec['type_v'] as KvTypeName,
+  };
+};
+
 /** Configuration of a llama.cpp deployment. */
 export class LlamaTextGenerationConfig extends configClass(schema) {}
 
@@ -161,7 +175,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
     const modelPath = await pullModelAs(id, kwargs.quantization_config ?? {}, context);
     const projectorPath = await pullProjector(kwargs.mmproj, id, context);
     await images;
-    return {
+    const spec = {
       model_path: modelPath,
       model_name: modelName(id),
       ...(await contextLengthSpec(modelPath, kwargs)),
@@ -180,25 +194,27 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       default_sampling_params: config.default_sampling_params,
       ...(adapters.length > 0 && { adapters }),
     };
+    return {
+      ...spec,
+      prefix_memory_bytes: await prefixBytes(kwargs.prefix_memory_bytes, () =>
+        llamaMemory(modelPath, { ...memorySettings(spec), gpuLayers: -1 }),
+      ),
+    };
   },
   async memory(spec, { gpu }) {
-    const length = spec as unknown as ContextLengthSpec;
-    const settings: LlamaMemorySettings = {
-      contextTokens: length.n_ctx,
-      ropeScaling: length.rope_scaling,
-      sequences: Number(spec['n_seq_max']),
-      totalTokens: Number(spec['n_ctx_total'] ?? 0),
-      keyType: spec['type_k'] as KvTypeName,
-      valueType: spec['type_v'] as KvTypeName,
-      ...placementOf(spec, gpu),
-    };
+    const settings: LlamaMemorySettings = { ...memorySettings(spec), ...placementOf(spec, gpu) };
     const adapters = (spec['adapters'] ?? []) as readonly { readonly path: string }[];
     const need = await llamaMemory(String(spec['model_path']), {
       ...settings,
       adapters: adapters.map(({ path }) => path),
     });
     const projector = spec['mmproj_path'];
-    const both = projector === undefined ? need : sumOfNeeds(need, await projectorMemory(String(projector)));
+    // It lies in main memory, also where the model is on a GPU.
+    const withPrefixes = gpu
+      ? need
+      : { ...need, contextBytes: need.contextBytes + Number(spec['prefix_memory_bytes'] ?? 0) };
+    const both =
+      projector === undefined ? withPrefixes : sumOfNeeds(withPrefixes, await projectorMemory(String(projector)));
     const draft = spec['draft_model_path'];
     if (draft === undefined) return both;
     // The engine puts all layers of a draft model on the GPU, or none.

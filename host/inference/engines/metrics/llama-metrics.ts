@@ -26,6 +26,7 @@ export class LlamaMetrics {
       total('tokens.prompt', '{token}', now.promptTokens, 'Prompt tokens of the requests that began.'),
       total('tokens.reused', '{token}', now.reusedTokens, 'Prompt tokens that were computed before.'),
       total('tokens.restored', '{token}', now.restoredTokens, 'Those prompt tokens that came from disk.'),
+      total('tokens.kept', '{token}', now.keptTokens, 'Those prompt tokens that came from the prefix memory.'),
       total('tokens.generated', '{token}', now.generatedTokens, 'Tokens of answers.'),
       computed(now.computedTokens),
       total('tokens.guessed', '{token}', now.guessedTokens, 'Tokens that speculation guessed.'),
@@ -38,6 +39,15 @@ export class LlamaMetrics {
       total('preemptions', '{request}', now.preemptions, 'Requests that lost their cells and were computed again.'),
       total('pauses', '{pause}', now.pauses, 'Times that a request made room for one of another user.'),
       total('shifts', '{shift}', now.shifts, 'Times that a full context forgot a part of a request that goes on.'),
+      total('prefixes.hits', '{request}', now.keptHits, 'Requests whose beginning came from the prefix memory.'),
+      total(
+        'prefixes.misses',
+        '{request}',
+        now.keptMisses,
+        'Requests with a beginning of 32 tokens or more that it did not have.',
+      ),
+      present('prefixes.kept', '{prefix}', now.keptStates, 'Texts in the prefix memory.'),
+      present('prefixes.bytes', 'By', now.keptBytes, 'Bytes of the prefix memory.'),
       present('cells.used', '{cell}', now.usedCells, 'Cells of the context that have keys and values.'),
       present('cells.total', '{cell}', now.cells, 'Cells of the context.'),
     ];

@@ -32,6 +32,12 @@ Napi::Value Acknowledge(LlamaSession& session, const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
+Napi::Value LimitKept(LlamaSession& session, const Napi::CallbackInfo& info) {
+  const auto n_bytes = ToBytes(info.Env(), info[0], "bytes");
+  if (session.IsOpen()) session.engine(info.Env()).LimitKept(n_bytes);
+  return info.Env().Undefined();
+}
+
 Napi::Value CountTokens(LlamaSession& session, const Napi::CallbackInfo& info) {
   session.engine(info.Env());
   session.Submit(info.Env(), ToLlamaCountRequest(info));
@@ -42,6 +48,7 @@ Napi::Object MakeEngineObject(Napi::Env env, const SessionPtr& session) {
   auto object = Napi::Object::New(env);
   AddMethod(object, session, "submit", Submit);
   AddMethod(object, session, "acknowledge", Acknowledge);
+  AddMethod(object, session, "limitKept", LimitKept);
   AddMethod(object, session, "countTokens", CountTokens);
   AddLife(object, session);
   const auto& engine = session->engine(env);

@@ -125,14 +125,22 @@ float Probability(const Napi::Object& object, const char* key) {
   throw Napi::RangeError::New(object.Env(), std::string(key) + " must be a number from 0 to 1");
 }
 
+}  // namespace
+
+uint64_t ToBytes(Napi::Env env, const Napi::Value& value, const char* name) {
+  const double n_bytes = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : NAN;
+  if (!(n_bytes >= 0 && n_bytes <= 1e18))
+    throw Napi::RangeError::New(env, std::string(name) + " must be a number from 0");
+  return static_cast<uint64_t>(n_bytes);
+}
+
+namespace {
+
 llama::PromptCacheOptions ToPromptCache(Napi::Env env, const Napi::Value& value) {
   const auto object = ToObject(env, value, "promptCache");
   llama::PromptCacheOptions options;
   options.folder = String(object, "folder");
-  const auto max_bytes = object.Get("maxBytes");
-  const double n_bytes = max_bytes.IsNumber() ? max_bytes.As<Napi::Number>().DoubleValue() : NAN;
-  if (!(n_bytes >= 0 && n_bytes <= 1e18)) throw Napi::RangeError::New(env, "maxBytes must be a number from 0");
-  options.max_bytes = static_cast<uint64_t>(n_bytes);
+  options.max_bytes = ToBytes(env, object.Get("maxBytes"), "maxBytes");
   if (!object.Get("minTokens").IsUndefined()) options.n_least = Int(object, "minTokens", 1);
   return options;
 }
@@ -189,6 +197,7 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   if (!object.Get("kvUnified").IsUndefined()) options.kv_unified = object.Get("kvUnified").ToBoolean();
   if (!object.Get("totalCells").IsUndefined()) options.n_cells = Int(object, "totalCells", 0);
   if (!object.Get("promptCache").IsUndefined()) options.prompt_cache = ToPromptCache(env, object.Get("promptCache"));
+  if (!object.Get("keptBytes").IsUndefined()) options.n_kept_bytes = ToBytes(env, object.Get("keptBytes"), "keptBytes");
   options.adapters = OptionalList<std::string>(object, "adapters",
                                                [](const Napi::Value& item) { return item.ToString().Utf8Value(); });
   if (!object.Get("projectorPath").IsUndefined()) options.projector_path = String(object, "projectorPath");
@@ -243,6 +252,9 @@ Napi::Object ToValue(Napi::Env env, const llama::Counts& counts) {
   set("promptTokens", counts.n_prompt);
   set("reusedTokens", counts.n_reused);
   set("restoredTokens", counts.n_restored);
+  set("keptTokens", counts.n_kept_tokens);
+  set("keptHits", counts.n_kept_hits);
+  set("keptMisses", counts.n_kept_misses);
   set("preemptions", counts.n_preempted);
   set("pauses", counts.n_paused);
   set("shifts", counts.n_shifted);
@@ -255,6 +267,8 @@ Napi::Object ToValue(Napi::Env env, const llama::Counts& counts) {
   set("running", counts.n_running);
   set("usedCells", counts.n_used_cells);
   set("cells", counts.n_cells);
+  set("keptStates", counts.n_kept_states);
+  set("keptBytes", counts.n_kept_bytes);
   return object;
 }
 

@@ -2,6 +2,7 @@
 
 #include <napi.h>
 
+#include <cstdint>
 #include <vector>
 
 #include "core/llama/counters.h"
@@ -13,6 +14,8 @@
 // value of the wrong type.
 namespace aana {
 
+// Throws Napi::RangeError, which names the value, for a number that is no size.
+uint64_t ToBytes(Napi::Env env, const Napi::Value& value, const char* name);
 llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value);
 // Converts the arguments of submit().
 llama::Request ToLlamaRequest(const Napi::CallbackInfo& info);

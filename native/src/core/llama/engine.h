@@ -52,6 +52,8 @@ class Engine {
     if (!prompts_.Cancel(id) && !images_.Cancel(id)) inbox_.Post(llama::Cancel{id});
   }
   void Acknowledge(RequestId id, int64_t n_events) { inbox_.Post(llama::Acknowledge{id, n_events}); }
+  // Gives up what was computed for texts without a slot until it has at most so many bytes, also later.
+  void LimitKept(uint64_t n_bytes) { inbox_.Post(llama::LimitKept{n_bytes}); }
   // Ends all requests, then frees the model; kClosed follows.
   void Stop() {
     prompts_.Stop();

@@ -31,7 +31,12 @@ struct Fetched {
   std::unique_ptr<SavedPrompt> prompt;
 };
 
-using Command = std::variant<ReadRequest, Cancel, Acknowledge, Fetched>;
+// States outside of the context may have at most so many bytes from now on.
+struct LimitKept {
+  uint64_t n_bytes;
+};
+
+using Command = std::variant<ReadRequest, Cancel, Acknowledge, Fetched, LimitKept>;
 
 // Requests to the engine's thread, from any thread. Also says when the decode that runs is no longer worth finishing.
 class Inbox {

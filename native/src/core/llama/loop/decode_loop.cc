@@ -75,7 +75,7 @@ DecodeLoop::DecodeLoop(const Model& model, const Context& context, const Adapter
                options.least_sampling_work),
       memory_(model, context),
       slots_(static_cast<size_t>(options.n_sequences), memory_,
-             context.is_unified() ? static_cast<size_t>(context.n_cells()) : SIZE_MAX),
+             context.is_unified() ? static_cast<size_t>(context.n_cells()) : SIZE_MAX, options.n_kept_bytes),
       planner_(model, context, slots_, draft_model, options, inbox.is_abandoned()),
       batch_(context.n_batch()),
       reader_timeout_(options.reader_timeout) {}
@@ -170,6 +170,8 @@ void DecodeLoop::Handle(Fetched&& fetched) {
   const auto n_restored = slots_.Restore(*slot, fetched.prompt->tokens, fetched.prompt->state.span());
   counters_.Change([&](Counts& counts) { counts.n_restored += n_restored; });
 }
+
+void DecodeLoop::Handle(LimitKept&& limit) { slots_.kept().Limit(limit.n_bytes); }
 
 void DecodeLoop::EndOverdue() {
   const auto now = Clock::now();
@@ -382,7 +384,11 @@ void DecodeLoop::Charge(const Sequence& sequence, double n_tokens) {
 
 void DecodeLoop::Preempt(Slot& slot) {
   auto sequence = Release(slot);
-  slots_.Forget(slot);
+  // What one that has not begun took from others must not become its own tenant's, of whose texts readers are told.
+  if (sequence->has_begun)
+    slots_.GiveUp(slot);
+  else
+    slots_.Forget(slot);
   counters_.Change([](Counts& counts) { counts.n_preempted++; });
   sequence->is_preempted = true;
   Wait(std::move(sequence));
@@ -454,6 +460,12 @@ void DecodeLoop::NoteState() {
     counts.n_running = static_cast<uint64_t>(n_running);
     counts.n_used_cells = slots_.n_used_cells();
     counts.n_cells = static_cast<uint64_t>(context_.n_cells());
+    const auto& use = slots_.kept_use();
+    counts.n_kept_hits = use.n_hits;
+    counts.n_kept_misses = use.n_misses;
+    counts.n_kept_tokens = use.n_tokens;
+    counts.n_kept_states = slots_.kept().states().size();
+    counts.n_kept_bytes = slots_.kept().n_bytes();
   });
 }
 

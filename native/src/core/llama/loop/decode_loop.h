@@ -56,6 +56,7 @@ class DecodeLoop {
   void Handle(Cancel&& cancel);
   void Handle(Acknowledge&& acknowledge);
   void Handle(Fetched&& fetched);
+  void Handle(LimitKept&& limit);
   // Ends requests whose deadline has passed, and those whose readers stay away.
   void EndOverdue();
   // While others wait, sequences whose readers are behind give up their slots; they go on when their readers have

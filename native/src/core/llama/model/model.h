@@ -84,6 +84,7 @@ struct LoadOptions : ModelOptions {
   bool kv_unified = false;  // all sequences share their cells
   int32_t n_cells = 0;      // that all sequences share; 0: as many as all sequences can use
   PromptCacheOptions prompt_cache;
+  uint64_t n_kept_bytes = 0;          // of main memory, for what was computed for texts that lost their slot
   int32_t n_ubatch = 512;             // tokens of a pass over the weights at most
   std::string projector_path;         // of the encoder of images; empty: the model reads no images
   std::vector<std::string> adapters;  // files of LoRA adapters

@@ -23,16 +23,18 @@ constexpr size_t kMostMoved = 512;
 // Whether a part of an image was decoded last.
 bool EndsInImage(const Slot& slot) { return !slot.images.empty() && slot.images.back().end() > slot.decoded.size(); }
 
-// Gives a slot the first `n` tokens that another one has.
-void TakeTokens(const Slot& from, size_t n, Slot& to) {
+// Gives a slot the first `n` tokens that another one, or a state, has.
+template <class Holder>
+void TakeTokens(const Holder& from, size_t n, Slot& to) {
   to.decoded.assign(from.decoded.begin(), from.decoded.begin() + static_cast<std::ptrdiff_t>(n));
   to.images = from.images;
   std::erase_if(to.images, [n](const ImageCells& image) { return image.end() > n; });
 }
 
-// Whether the sequence may use what the slot decoded. Keys and values of another adapter are of no use.
-bool Matches(const Slot& slot, const Sequence& sequence) {
-  return slot.cache_key == sequence.cache_key() && slot.adapter == sequence.adapter();
+// Whether the sequence may use what the slot or state has. Keys and values of another adapter are of no use.
+template <class Holder>
+bool Matches(const Holder& holder, const Sequence& sequence) {
+  return holder.cache_key == sequence.cache_key() && holder.adapter == sequence.adapter();
 }
 
 // Tokens that the sequence may use of its beginning, which has `n_common` tokens in common with others. The first
@@ -42,11 +44,12 @@ size_t Usable(const Sequence& sequence, size_t n_common, size_t n_fixed) {
   return sequence.is_reproducible() ? WholeChunks(std::min(n, n_fixed)) : n;
 }
 
-// Tokens of the sequence's beginning that the slot has.
-size_t Held(const Slot& slot, const Sequence& sequence) {
-  return Matches(slot, sequence)
-             ? Usable(sequence, std::min(CommonPrefix(slot.decoded, sequence.history()), slot.n_exact), slot.n_fixed)
-             : 0;
+// Tokens of the sequence's beginning that the slot or state has.
+template <class Holder>
+size_t Held(const Holder& holder, const Sequence& sequence) {
+  if (!Matches(holder, sequence)) return 0;
+  const size_t n_common = CommonPrefix(holder.decoded, sequence.history());
+  return Usable(sequence, std::min(n_common, holder.n_exact), holder.n_fixed);
 }
 
 // Tokens of the sequence's beginning that the slot has when its own sequence goes on.
@@ -68,8 +71,11 @@ size_t Spared(const Slot& slot, const Sequence& sequence) {
 
 }  // namespace
 
-Slots::Slots(size_t count, SequenceMemory& memory, size_t n_cells)
-    : slots_(count), memory_(memory), ledger_(count, n_cells) {
+Slots::Slots(size_t count, SequenceMemory& memory, size_t n_cells, uint64_t n_kept_bytes)
+    : slots_(count),
+      memory_(memory),
+      ledger_(count, n_cells),
+      kept_(n_kept_bytes, memory.sharing() == SequenceMemory::Sharing::kWhole) {
   for (size_t i = 0; i < count; i++) {
     slots_[i].index = i;
     slots_[i].sequence_id = static_cast<llama_seq_id>(i);
@@ -83,10 +89,13 @@ bool Slots::HasFree() const {
 Slot* Slots::ChooseFree(const Sequence& sequence) {
   Slot* best = nullptr;
   size_t most_spared = 0;
+  const size_t n_kept = FindKept(sequence).n_tokens;
   const auto age = [](const Slot& slot) { return std::pair(!slot.decoded.empty(), slot.used_at); };
   for (auto& slot : slots_) {
     if (slot.sequence) continue;
-    const size_t spared = Spared(slot, sequence);
+    size_t spared = Spared(slot, sequence);
+    // The kept state takes the place of what the slot has.
+    if (n_kept >= spared + KeptStates::kLeast) spared = 0;
     if (best && (spared < most_spared || (spared == most_spared && age(slot) >= age(*best)))) continue;
     best = &slot;
     most_spared = spared;
@@ -120,7 +129,7 @@ Slot& Slots::MoveBesideRunning(Slot& oldest, const Sequence& sequence) {
 }
 
 bool Slots::Copy(const Slot& from, Slot& to) {
-  Forget(to);
+  GiveUp(to);
   // What lies behind `n_exact` is of no use to a later sequence.
   const size_t n = std::min(from.decoded.size(), from.n_exact);
   if (n > 0) {
@@ -176,9 +185,11 @@ std::optional<AwaitedPrefix> Slots::FindAwaited(const Sequence& sequence, const 
 }
 
 Slot* Slots::Admit(std::unique_ptr<Sequence>& sequence) {
-  Slot* slot = ChooseFree(*sequence);
-  if (!slot) return nullptr;
-  slot = &MoveBesideRunning(*slot, *sequence);
+  Slot* const chosen = ChooseFree(*sequence);
+  if (!chosen) return nullptr;
+  Slot* const slot = &MoveBesideRunning(*chosen, *sequence);
+  // What another slot had was moved to the chosen one.
+  if (slot == chosen) Keep(*slot, Held(*slot, *sequence));
   slot->sequence = std::move(sequence);
   slot->sequence->NoteAdmitted();
   slot->n_prompt = static_cast<size_t>(slot->sequence->n_prompt());
@@ -186,7 +197,8 @@ Slot* Slots::Admit(std::unique_ptr<Sequence>& sequence) {
   if (!slot->sequence->has_begun) slot->sequence->n_own = static_cast<int32_t>(Own(*slot->sequence));
   slot->tenant = slot->sequence->terms().tenant;
   slot->used_at = ++clock_;
-  const size_t n_there = std::max(Held(*slot, *slot->sequence), FindSource(*slot->sequence, slot).n_tokens);
+  const size_t n_there = std::max(
+      {Held(*slot, *slot->sequence), FindSource(*slot->sequence, slot).n_tokens, FindKept(*slot->sequence).n_tokens});
   slot->awaits = FindAwaited(*slot->sequence, slot, n_there);
   Truncate(*slot, Held(*slot, *slot->sequence));
   slot->cache_key = slot->sequence->cache_key();
@@ -200,18 +212,56 @@ Slot* Slots::Admit(std::unique_ptr<Sequence>& sequence) {
 
 bool Slots::Resume(Slot& slot) {
   const auto suspended = std::exchange(slot.sequence->suspended, std::nullopt);
-  if (!suspended) return false;
+  return suspended && Take(slot, *suspended, suspended->decoded.size());
+}
+
+bool Slots::Take(Slot& slot, const Suspended& state, size_t n) {
   Forget(slot);
-  const size_t n = suspended->decoded.size();
-  if (!MakeRoom(n) || !memory_.Restore(slot.sequence_id, suspended->state.span(),
-                                       static_cast<size_t>(PositionAfter(suspended->images, n))))
+  const size_t n_held = state.decoded.size();
+  const auto position_after = [&](size_t n_tokens) {
+    return static_cast<size_t>(PositionAfter(state.images, n_tokens));
+  };
+  if (!MakeRoom(n_held) || !memory_.Restore(slot.sequence_id, state.state.span(), position_after(n_held))) return false;
+  if (n < n_held && !memory_.Truncate(slot.sequence_id, position_after(n))) {
+    Forget(slot);
     return false;
-  slot.decoded = suspended->decoded;
-  slot.images = suspended->images;
-  slot.n_exact = suspended->n_exact;
-  slot.n_fixed = suspended->n_fixed;
+  }
+  TakeTokens(state, n, slot);
+  slot.n_exact = n <= state.n_exact ? SIZE_MAX : state.n_exact;
+  slot.n_fixed = WholeChunks(std::min(state.n_fixed, n));
   ledger_.Append(slot.index, n);
   return true;
+}
+
+Slots::Kept Slots::FindKept(const Sequence& sequence) const {
+  Kept best;
+  for (const auto& state : kept_.states()) {
+    const size_t n = Held(*state, sequence);
+    const bool is_usable = memory_.sharing() != SequenceMemory::Sharing::kWhole || n == state->decoded.size();
+    if (is_usable && n > best.n_tokens) best = {state, n};
+  }
+  return best;
+}
+
+void Slots::Keep(Slot& slot, size_t n_used) {
+  const size_t n = std::min(slot.decoded.size(), slot.n_exact);
+  const bool is_lost = memory_.sharing() == SequenceMemory::Sharing::kWhole && n_used < slot.decoded.size();
+  if (n < (is_lost ? 0 : n_used) + KeptStates::kLeast) return;
+  KeptState text;
+  text.decoded = slot.decoded;
+  text.n_exact = SIZE_MAX;
+  text.n_fixed = WholeChunks(std::min(slot.n_fixed, n));
+  text.adapter = slot.adapter;
+  text.cache_key = slot.cache_key;
+  text.tenant = slot.tenant;
+  if (!kept_.Wants(text, n)) return;
+  // What saw tokens that are gone is of no use to a later sequence.
+  Truncate(slot, n);
+  if (slot.decoded.size() != n) return;
+  text.decoded.resize(n);
+  text.images = slot.images;
+  text.state = memory_.Save(slot.sequence_id, kept_.max_bytes());
+  if (text.state.size > 0) kept_.Add(std::move(text));
 }
 
 std::unique_ptr<Sequence> Slots::Suspend(Slot& slot, uint64_t max_bytes) {
@@ -224,7 +274,32 @@ std::unique_ptr<Sequence> Slots::Suspend(Slot& slot, uint64_t max_bytes) {
 
 void Slots::Begin(Slot& slot) {
   auto& sequence = *slot.sequence;
-  const auto source = FindSource(sequence, &slot);
+  if (!BeginFromKept(slot)) BeginFromOther(slot);
+  // What it computed itself before it lost its slot was not reused.
+  if (sequence.has_begun) return;
+  sequence.n_reused = static_cast<int32_t>(slot.decoded.size());
+  // It may have waited for one of its own tenant.
+  sequence.n_own = std::max(sequence.n_own, static_cast<int32_t>(Own(sequence, &slot)));
+}
+
+bool Slots::BeginFromKept(Slot& slot) {
+  const auto& sequence = *slot.sequence;
+  if (kept_.max_bytes() == 0) return false;
+  const size_t n_there = std::max(slot.decoded.size(), FindSource(sequence, &slot).n_tokens);
+  const auto kept = FindKept(sequence);
+  if (kept.n_tokens < n_there + KeptStates::kLeast) {
+    if (sequence.MostReused() >= n_there + KeptStates::kLeast) kept_use_.n_misses++;
+    return false;
+  }
+  if (!Take(slot, *kept.state, kept.n_tokens)) return false;
+  kept_.Touch(*kept.state);
+  kept_use_.n_hits++;
+  kept_use_.n_tokens += kept.n_tokens;
+  return true;
+}
+
+void Slots::BeginFromOther(Slot& slot) {
+  const auto source = FindSource(*slot.sequence, &slot);
   const bool is_copy = memory_.sharing() != SequenceMemory::Sharing::kCells;
   if (source.n_tokens > slot.decoded.size() && (!is_copy || ledger_.n_free() >= source.n_tokens)) {
     Forget(slot);
@@ -238,11 +313,6 @@ void Slots::Begin(Slot& slot) {
       slot.n_fixed = WholeChunks(std::min(source.slot->n_fixed, source.n_tokens));
     }
   }
-  // What it computed itself before it lost its slot was not reused.
-  if (sequence.has_begun) return;
-  sequence.n_reused = static_cast<int32_t>(slot.decoded.size());
-  // It may have waited for one of its own tenant.
-  sequence.n_own = std::max(sequence.n_own, static_cast<int32_t>(Own(sequence, &slot)));
 }
 
 void Slots::EndWaits() {
@@ -339,6 +409,11 @@ void Slots::Forget(Slot& slot) {
   ledger_.Truncate(slot.index, 0);
 }
 
+void Slots::GiveUp(Slot& slot) {
+  Keep(slot, 0);
+  Forget(slot);
+}
+
 void Slots::ForgetAll() {
   memory_.ClearAll();
   for (auto& slot : slots_) {
@@ -354,7 +429,7 @@ bool Slots::ForgetFree() {
   bool has_forgotten = false;
   for (auto& slot : slots_) {
     if (slot.sequence || slot.decoded.empty()) continue;
-    Forget(slot);
+    GiveUp(slot);
     has_forgotten = true;
   }
   return has_forgotten;
@@ -368,7 +443,7 @@ bool Slots::MakeRoom(size_t n) {
       oldest = &slot;
     }
     if (!oldest) return false;
-    Forget(*oldest);
+    GiveUp(*oldest);
   }
   return true;
 }
@@ -399,13 +474,16 @@ size_t Slots::Reusable(const Sequence& sequence) const {
 size_t Slots::Known(const Sequence& sequence) const {
   size_t most = Reusable(sequence);
   for (const auto& slot : slots_) most = std::max(most, Held(slot, sequence));
-  return most;
+  return std::max(most, FindKept(sequence).n_tokens);
 }
 
 size_t Slots::Own(const Sequence& sequence, const Slot* except) const {
   size_t most = 0;
   for (const auto& slot : slots_) {
     if (&slot != except && slot.tenant == sequence.terms().tenant) most = std::max(most, Held(slot, sequence));
+  }
+  for (const auto& state : kept_.states()) {
+    if (state->tenant == sequence.terms().tenant) most = std::max(most, Held(*state, sequence));
   }
   return most;
 }

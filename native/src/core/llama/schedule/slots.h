@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/llama/prompt_cache/kept_states.h"
 #include "core/llama/schedule/cell_ledger.h"
 #include "core/llama/schedule/sequence.h"
 #include "core/llama/schedule/sequence_memory.h"
@@ -63,11 +63,12 @@ struct Slot {
 // sequence has cells of its own, it then changes places with a free slot beside those that run, because sequences with
 // consecutive ids are computed in one pass. The beginning of its prompt is shared with the slot that has most of it,
 // also with one that runs. If a running sequence computes a longer beginning of it at the moment, the sequence waits
-// for that.
+// for that. What a slot forgets for another sequence goes to the kept states, and comes back from there when a sequence
+// has more of its beginning there than in any slot.
 class Slots {
  public:
-  // `memory` must outlive this. It has `n_cells` cells.
-  Slots(size_t count, SequenceMemory& memory, size_t n_cells);
+  // `memory` must outlive this. It has `n_cells` cells. Kept states have at most `n_kept_bytes`.
+  Slots(size_t count, SequenceMemory& memory, size_t n_cells, uint64_t n_kept_bytes = 0);
 
   bool HasFree() const;
   // Returns the sequence's slot; null when no slot is free. The sequence's `n_reused` tells what was kept.
@@ -97,6 +98,8 @@ class Slots {
   void RollBack(Slot& slot);
   // Forgets what a slot decoded.
   void Forget(Slot& slot);
+  // The same, but keeps a copy outside of the context where that is worth it.
+  void GiveUp(Slot& slot);
   void ForgetAll();
   // Forgets what free slots keep. False when they keep nothing.
   bool ForgetFree();
@@ -121,6 +124,14 @@ class Slots {
   auto begin() const { return slots_.begin(); }
   auto end() const { return slots_.end(); }
   size_t size() const { return slots_.size(); }
+  KeptStates& kept() { return kept_; }
+  // Tokens that came from kept states, and how many sequences got a longer beginning from there or found none.
+  struct KeptUse {
+    uint64_t n_tokens = 0;
+    uint64_t n_hits = 0;
+    uint64_t n_misses = 0;
+  };
+  const KeptUse& kept_use() const { return kept_use_; }
   // Cells that the slots use.
   size_t n_used_cells() const { return ledger_.n_total() - ledger_.n_free(); }
 
@@ -130,6 +141,17 @@ class Slots {
     size_t n_tokens = 0;
   };
 
+  struct Kept {
+    std::shared_ptr<const KeptState> state;
+    size_t n_tokens = 0;
+  };
+
+  // The kept state that has most of the sequence's beginning.
+  Kept FindKept(const Sequence& sequence) const;
+  // Keeps what the slot has, if somebody may want it and the next sequence uses only its first `n_used` tokens.
+  void Keep(Slot& slot, size_t n_used);
+  // Gives the slot the first `n` tokens of a state. False when the context cannot; the slot is then empty.
+  bool Take(Slot& slot, const Suspended& state, size_t n);
   // The slot that has most of the sequence's beginning; `except` is not one.
   Source FindSource(const Sequence& sequence, const Slot* except);
   // The running slot that will have most of it, where that is much more than `n_there`.
@@ -149,14 +171,20 @@ class Slots {
   size_t Own(const Sequence& sequence, const Slot* except = nullptr) const;
   // Whether another slot can get the first `n` tokens of this one.
   bool CanShare(const Slot& slot, size_t n) const;
-  // Brings what the context has of the sequence's beginning into its slot.
+  // Brings what the context or a kept state has of the sequence's beginning into its slot.
   void Begin(Slot& slot);
+  // Takes the beginning from a kept state, if that has much more of it than the context.
+  bool BeginFromKept(Slot& slot);
+  // Takes the beginning from another slot, if that has more of it.
+  void BeginFromOther(Slot& slot);
   // Gives the slot's sequence what it took along. False when it took nothing, or the context cannot take that.
   bool Resume(Slot& slot);
 
   std::vector<Slot> slots_;
   SequenceMemory& memory_;
   CellLedger ledger_;
+  KeptStates kept_;
+  KeptUse kept_use_;
   uint64_t clock_ = 0;
 };
 
