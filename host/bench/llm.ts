@@ -1,14 +1,14 @@
 // Measures the language model's server beside llama-server, llama-batched-bench and node-llama-cpp, on the same file
 // with the same libraries, and prints one JSON object: throughput of unequal requests at 1, 8 and 32 at a time, batches
-// of equal ones, short requests beside a long prompt, a shared prefix, a client that leaves, the cost of a JSON schema.
-// `floors` compares the figures with what this project demands; the same is written to the standard error.
-// `npm run bench:llm -- <model.gguf> [--llama-server PATH] [--batched-bench PATH] [--node-llama-cpp FOLDER] [--rounds
-// N] [--threads N] [--only NAME,…] [--size PART] [--calm SECONDS] [--parity N] [--adapter-parity N] [--margin NATS]
-// [--model-kwargs JSON]`. `--size 0.5` halves the requests of the scenarios for throughput. With `--parity`, it also
-// compares the greedy texts of N prompts with llama-server's: alone and 8 at a time, without guessed tokens, with those
-// of n-grams and of a draft model. With `--adapter-parity`, it compares those of N prompts with an adapter with those
-// of the merged model. `--only ,` leaves out all scenarios. `--model-kwargs` are further ones of our deployment, such
-// as `{"quantization_config":{"weight_type":"auto"}}`.
+// of equal ones, short requests beside a long prompt, a shared prefix, 64 conversations, a client that leaves, the cost
+// of a JSON schema. `floors` compares the figures with what this project demands; the same is written to the standard
+// error. `npm run bench:llm -- <model.gguf> [--llama-server PATH] [--batched-bench PATH] [--node-llama-cpp FOLDER]
+// [--rounds N] [--threads N] [--only NAME,…] [--size PART] [--calm SECONDS] [--parity N] [--adapter-parity N] [--margin
+// NATS] [--model-kwargs JSON]`. `--size 0.5` halves the requests of the scenarios for throughput, and the
+// conversations. With `--parity`, it also compares the greedy texts of N prompts with llama-server's: alone and 8 at a
+// time, without guessed tokens, with those of n-grams and of a draft model. With `--adapter-parity`, it compares those
+// of N prompts with an adapter with those of the merged model. `--only ,` leaves out all scenarios. `--model-kwargs`
+// are further ones of our deployment, such as `{"quantization_config":{"weight_type":"auto"}}`.
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { batchedBench } from './llm/batched-bench.ts';

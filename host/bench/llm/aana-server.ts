@@ -47,6 +47,7 @@ app.registerEndpoint({
     text: z.string(),
     tokens_predicted: z.int().optional(),
     tokens_evaluated: z.int().optional(),
+    timings: z.object({ cache_n: z.int().optional() }).optional(),
     tokens: z.array(z.unknown()).optional(),
   }),
   async *run({ prompt, n_predict, ignore_eos, margins, adapter, json_schema }, context) {
@@ -69,8 +70,8 @@ app.registerEndpoint({
       },
     );
     const details = yield* pieces;
-    const { completion_tokens: predicted, prompt_tokens: evaluated } = details?.usage ?? {};
-    yield { text: '', tokens_predicted: predicted, tokens_evaluated: evaluated };
+    const { completion_tokens: predicted, prompt_tokens: evaluated, cached_tokens: reused } = details?.usage ?? {};
+    yield { text: '', tokens_predicted: predicted, tokens_evaluated: evaluated, timings: { cache_n: reused } };
   },
 });
 await app.connect({ port: 0, show_logs: false });

@@ -8,6 +8,7 @@ interface Piece {
   readonly text?: string;
   readonly tokens_predicted?: number;
   readonly tokens_evaluated?: number;
+  readonly timings?: { readonly cache_n?: number };
   /** Numbers of tokens where another server tells them. */
   readonly tokens?: readonly (Completion['tokens'][number] | number)[];
 }
@@ -27,9 +28,14 @@ export async function complete(
   let firstMs = Number.NaN;
   let completionTokens = Number.NaN;
   let promptTokens = Number.NaN;
+  let reusedTokens = Number.NaN;
   const response = await post(port, body);
   const tokens: Completion['tokens'][number][] = [];
   let rest = '';
+  const answer = (): Completion => {
+    const ms = performance.now() - startedAt;
+    return { text, pieces, firstMs, ms, completionTokens, promptTokens, reusedTokens, tokens };
+  };
   response.setEncoding('utf8');
   for await (const part of response) {
     const lines = (rest + (part as string)).split('\n');
@@ -39,6 +45,7 @@ export async function complete(
       const piece = JSON.parse(line.slice(5)) as Piece;
       completionTokens = piece.tokens_predicted ?? completionTokens;
       promptTokens = piece.tokens_evaluated ?? promptTokens;
+      reusedTokens = piece.timings?.cache_n ?? reusedTokens;
       const more = piece.content ?? piece.text ?? '';
       if (body.margins) tokens.push(...tokensOf(piece, more));
       if (more === '') continue;
@@ -47,11 +54,11 @@ export async function complete(
       text += more;
       if (onPiece(pieces)) continue;
       response.destroy();
-      return { text, pieces, firstMs, ms: performance.now() - startedAt, completionTokens, promptTokens, tokens };
+      return answer();
     }
   }
   if (pieces === 0) throw new Error(`the answer has no text: ${rest.slice(0, 200)}`);
-  return { text, pieces, firstMs, ms: performance.now() - startedAt, completionTokens, promptTokens, tokens };
+  return answer();
 }
 
 function tokensOf({ tokens = [] }: Piece, text: string): readonly Completion['tokens'][number][] {

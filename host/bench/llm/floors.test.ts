@@ -29,7 +29,7 @@ Judged('leave out a server that did not run or failed', () => {
 });
 
 const text = (content: string, margins: number[]): Completion => ({
-  ...{ text: content, pieces: 1, firstMs: 1, ms: 1, completionTokens: 2, promptTokens: 1 },
+  ...{ text: content, pieces: 1, firstMs: 1, ms: 1, completionTokens: 2, promptTokens: 1, reusedTokens: 0 },
   tokens: [...content].map((one, index) => ({ text: one, margin: margins[index] ?? Number.NaN })),
 });
 

@@ -25,6 +25,7 @@ const FLOORS: readonly Floor[] = [
   { scenario: '8 at a time', figure: 'tokensPerSecond', by: 'node-llama-cpp', least: 1.5 },
   { scenario: 'long prompt', figure: 'shortFirstTextP95Ms', by: 'llama-server', most: 1 / 20 },
   { scenario: 'long prompt', figure: 'longLoss', most: 0.15 },
+  { scenario: '64 conversations', figure: 'reusedPart', least: 0.95 },
   { scenario: 'JSON schema', figure: 'timesFree', most: 1.1 },
 ];
 

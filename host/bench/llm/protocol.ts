@@ -21,6 +21,8 @@ export interface Completion {
   readonly completionTokens: number;
   /** Tokens of the prompt, as the server reports them; NaN where it does not. */
   readonly promptTokens: number;
+  /** Those of them that needed no computing, as the server reports them; NaN where it does not. */
+  readonly reusedTokens: number;
   /**
    * The tokens, if the request asks for margins. `text` has one character for each byte. Of a server that tells no
    * tokens, these are the pieces of its stream, which are its tokens but where a character has several; their margins

@@ -145,6 +145,46 @@ const prefix: Scenario = {
   },
 };
 
+const CONVERSATIONS = 64;
+const MOST_AT_ONCE = 2;
+
+/** Conversations of about 1,000 tokens that take turns, more of them than there are slots. */
+const conversations: Scenario = {
+  name: '64 conversations',
+  server: { slots: 4, contextTokens: 2048 },
+  async run(subject, round, size) {
+    const talks = Array.from({ length: Math.ceil(size * CONVERSATIONS) }, (_, index) => ({
+      text: textOf(850, 1000 * (round + 1) + index),
+      tokens: 0,
+    }));
+    const takeTurns = async (question: string): Promise<Completion[]> => {
+      const waiting = [...talks];
+      const answers: Completion[] = [];
+      const client = async (): Promise<void> => {
+        for (let talk = waiting.shift(); talk; talk = waiting.shift()) {
+          talk.text += question;
+          const answer = await complete(subject.port, { prompt: talk.text, n_predict: 8 });
+          talk.text += answer.text;
+          talk.tokens = answer.promptTokens + answer.completionTokens;
+          answers.push(answer);
+        }
+      };
+      await Promise.all(Array.from({ length: MOST_AT_ONCE }, client));
+      return answers;
+    };
+    await takeTurns('\nWhat is that?');
+    const tokens = talks.reduce((total, talk) => total + talk.tokens, 0);
+    const cpuBefore = await subject.cpuMs();
+    const answers = await takeTurns('\nAnd then?');
+    return {
+      reusedPart: answers.reduce((total, { reusedTokens }) => total + reusedTokens, 0) / tokens,
+      firstTextMs: median(answers.map(({ firstMs }) => firstMs)),
+      cpuMsPerRequest: ((await subject.cpuMs()) - cpuBefore) / answers.length,
+      memoryMb: await subject.memoryMb(),
+    };
+  },
+};
+
 const READ_BEFORE_LEAVING = 30;
 /** A counter that has not changed for so long has its last value. Ours is reported every half second. */
 const SETTLED_MS = 2000;
@@ -221,6 +261,7 @@ export const SCENARIOS: readonly Scenario[] = [
   ...NUMBERS_AT_ONCE.map(batchOf),
   long,
   prefix,
+  conversations,
   left,
   json,
 ];
