@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../base/core/log/logger.ts';
@@ -90,7 +91,7 @@ Plan('explain in a sentence why a replica runs fewer threads than its configurat
  * on the machine.
  */
 async function threadsOf(bound: BoundDeployment, cpus: number): Promise<readonly [ofUnit: number, all: number]> {
-  const models = { pull: async (id: string) => ({ path: `/models/${id}` }) };
+  const models = { pull: async () => ({ path: fileURLToPath(import.meta.url) }) }; // no model, so it states nothing
   const spec = await bound.definition.prepare(bound.options.user_config, {
     models,
     log: silentLogger,
