@@ -240,7 +240,7 @@ const app = new AanaApp({ config });
 const user_config = new WhisperConfig({ model_size: WhisperModelSize.BASE });
 app.registerDeployment('asr_deployment', WhisperDeployment.options({ num_replicas: 2, user_config }));
 const asr = app.handle(WhisperDeployment, 'asr_deployment');
-const audio = { channels: [], sample_rate: 16000 };
+const audio = { channels: [], sample_rate: 16000 as const };
 export const text: Promise<string> = asr.transcribe({ audio }).then(({ transcription }) => transcription.text);
 // @ts-expect-error the audio is missing
 app.handle<typeof WhisperDeployment>('asr_deployment').transcribe({});
