@@ -13,6 +13,7 @@ export interface LlamaModelSpec {
   readonly flash_attn: 'auto' | 'on' | 'off';
   readonly use_mmap: boolean;
   readonly use_mlock: boolean;
+  readonly packed_path?: string;
   readonly split_mode?: LlamaModelOptions['splitMode'];
   readonly main_gpu?: number;
   readonly tensor_split?: readonly number[];
@@ -28,6 +29,7 @@ export function modelOptions(spec: LlamaModelSpec): LlamaModelOptions {
     flashAttention: spec.flash_attn,
     mapsFile: spec.use_mmap,
     locksMemory: spec.use_mlock,
+    ...(spec.packed_path !== undefined && { packedPath: spec.packed_path }),
     ...(devices.length > 0 && { devices }),
     ...(spec.split_mode !== undefined && { splitMode: spec.split_mode }),
     ...(spec.main_gpu !== undefined && { mainGpu: spec.main_gpu }),

@@ -32,6 +32,7 @@ export async function leftoversOf(file: string): Promise<string[]> {
   const isOurs = (candidate: string): boolean =>
     candidate === name ||
     candidate === `.work-${name}` ||
-    (candidate.startsWith(`${name}.`) && /\.(partial|etag|intermediate|verified|making|packages)$/.test(candidate));
+    (candidate.startsWith(`${name}.`) &&
+      /\.(partial|etag|intermediate|verified|making|packages|packed)$/.test(candidate));
   return names.filter(isOurs).map((found) => path.join(folder, found));
 }

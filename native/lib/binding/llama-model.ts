@@ -21,6 +21,11 @@ export interface LlamaModelOptions {
   readonly flashAttention?: 'auto' | 'on' | 'off';
   /** Whether the weights stay in the file, which is mapped. Default: true. */
   readonly mapsFile?: boolean;
+  /**
+   * File of the weights as the kernels of the addon need them, for processors. Processes map it together, if the model
+   * file is mapped, too. Made if it does not exist. Default: each process makes its own copy in memory.
+   */
+  readonly packedPath?: string;
   /** Whether the weights are kept in memory, as far as the limit of the process allows. Default: false. */
   readonly locksMemory?: boolean;
 }

@@ -4,7 +4,7 @@ import type { PrepareContext, ReplicaSpec } from '../class/deployment-definition
 import { checkPlacement, llamaPlacement, placementOf, placementSpec } from './llama-placement.ts';
 import { embeddingMemory, type MemoryNeed } from './memory-need.ts';
 import { modelName } from './model-name.ts';
-import { pullModel } from './pull-model.ts';
+import { pullWeights } from './pull-model.ts';
 
 /** Most texts or documents of one call. */
 export const MAX_TEXTS = 2048;
@@ -37,7 +37,7 @@ export async function prepareEmbeddingModel(
 ): Promise<ReplicaSpec> {
   checkPlacement(kwargs, context.numGpus);
   return {
-    model_path: await pullModel(id, context),
+    ...(await pullWeights(id, {}, context)),
     model_name: modelName(id),
     n_ctx: kwargs.n_ctx,
     n_batch: kwargs.n_batch,

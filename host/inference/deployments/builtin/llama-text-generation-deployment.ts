@@ -16,7 +16,7 @@ import {
 import { insteadOf } from './instead-of.ts';
 import { prefixBytes, PrefixMemory, PromptCacheConfig, promptCacheSpec } from './prompt-cache-config.ts';
 import { modelName } from './model-name.ts';
-import { pullModel, pullModelAs, pullProjector } from './pull-model.ts';
+import { pullModel, pullProjector, pullWeights } from './pull-model.ts';
 import { QuantizationConfig } from './quantization-config.ts';
 import { speculationSpec, SpeculativeConfig } from './speculative-config.ts';
 import { countTokensMethod, tokenMethods } from './token-methods.ts';
@@ -172,11 +172,12 @@ export const LlamaTextGenerationDeployment = defineDeployment({
     const adapters = [];
     for (const [name, { model_id: file, scale }] of Object.entries(config.adapters))
       adapters.push({ name, path: await pullModel(file, context), scale });
-    const modelPath = await pullModelAs(id, kwargs.quantization_config ?? {}, context);
+    const weights = await pullWeights(id, kwargs.quantization_config ?? {}, context);
+    const { model_path: modelPath } = weights;
     const projectorPath = await pullProjector(kwargs.mmproj, id, context);
     await images;
     const spec = {
-      model_path: modelPath,
+      ...weights,
       model_name: modelName(id),
       ...(await contextLengthSpec(modelPath, kwargs)),
       n_seq_max: kwargs.n_seq_max,

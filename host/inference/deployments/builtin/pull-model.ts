@@ -1,34 +1,46 @@
+import { partNames } from '../../../base/core/model-files/split-file-names.ts';
 import { chosenWeightType, type WeightWish } from '../../../base/core/model-files/weight-types.ts';
 import { hasEngineKernels } from '../../devices/index.ts';
-import type { PrepareContext, PullOptions } from '../class/deployment-definition.ts';
+import type { PrepareContext, PulledModel, PullOptions } from '../class/deployment-definition.ts';
 import { readGgufHeader } from './gguf-header.ts';
 
+type Types = Pick<PullOptions, 'weightType' | 'whisperType' | 'projector'>;
+
 /** Returns the path of a model's file. Fetches the model if necessary, and reports the progress. */
-export async function pullModel(
-  id: string,
-  { models, signal, progress }: PrepareContext,
-  options: Pick<PullOptions, 'weightType' | 'whisperType' | 'projector'> = {},
-): Promise<string> {
-  const { path } = await models.pull(id, {
+export const pullModel = async (id: string, context: PrepareContext, options: Types = {}): Promise<string> =>
+  (await pull(id, context, options)).path;
+
+const pull = (id: string, { models, signal, progress }: PrepareContext, options: Types): Promise<PulledModel> =>
+  models.pull(id, {
     signal,
     ...options,
     onProgress: (bytes, total, stage) =>
       progress(total ? Math.min(1, bytes / total) : undefined, `${id}: ${stage ?? 'fetching'}`),
   });
-  return path;
+
+/** The part of a replica's spec that says where the weights of a GGUF model are. */
+export interface WeightsSpec {
+  readonly model_path: string;
+  /** File of the weights as the processor's kernels need them, for a model of the store. The first replica writes it. */
+  readonly packed_path?: string;
 }
 
 /**
- * Returns the path of a GGUF model whose weights have the type that the configuration asks for. Such a model is written
- * once and kept.
+ * Pulls a GGUF model whose weights have the type that the configuration asks for. Such a model is written once and
+ * kept.
  */
-export async function pullModelAs(id: string, wish: WeightWish, context: PrepareContext): Promise<string> {
-  const path = await pullModel(id, context);
-  if (!wish.load_in_4bit && !wish.load_in_8bit && wish.weight_type === undefined) return path;
-  const fileType = (await readGgufHeader(path))?.get('general.file_type');
+export async function pullWeights(id: string, wish: WeightWish, context: PrepareContext): Promise<WeightsSpec> {
+  const model = await pull(id, context, {});
+  if (!wish.load_in_4bit && !wish.load_in_8bit && wish.weight_type === undefined) return weightsSpec(model);
+  const fileType = (await readGgufHeader(model.path))?.get('general.file_type');
   const place = context.numGpus > 0 ? 'gpu' : hasEngineKernels() ? 'cpu-kernels' : 'cpu';
   const type = chosenWeightType(wish, typeof fileType === 'number' ? fileType : undefined, place);
-  return type === undefined ? path : pullModel(id, context, { weightType: type });
+  return weightsSpec(type === undefined ? model : await pull(id, context, { weightType: type }));
+}
+
+function weightsSpec({ path, sha256 }: PulledModel): WeightsSpec {
+  const isWhole = partNames(path).length === 1; // the addon names the content of one file
+  return { model_path: path, ...(sha256 !== undefined && isWhole && { packed_path: `${path}.packed` }) };
 }
 
 /** Returns the path of the projector that `mmproj` names, or of the one that belongs to the model for `auto`. */

@@ -7,7 +7,13 @@ import type { MethodTable } from './method.ts';
 /** Source of model files for deployments: the model store, or a test double. */
 export interface ModelSource {
   /** Returns the local file of a catalogue id, hub address or path. Fetches it if necessary. */
-  pull(id: string, options: PullOptions): Promise<{ readonly path: string }>;
+  pull(id: string, options: PullOptions): Promise<PulledModel>;
+}
+
+export interface PulledModel {
+  readonly path: string;
+  /** Digest of a file in the store. Undefined for a file elsewhere, beside which nothing is written. */
+  readonly sha256?: string | undefined;
 }
 
 export interface PullOptions {

@@ -61,6 +61,7 @@ void ReadModelOptions(const Napi::Object& object, llama::ModelOptions& options) 
   if (!options.fits_gpu_layers) options.n_gpu_layers = Int(object, "gpuLayers", -1);
   if (Has(object, "flashAttention")) options.flash_attention = ToFlashAttention(object);
   if (Has(object, "mapsFile")) options.is_mapped = object.Get("mapsFile").ToBoolean();
+  if (Has(object, "packedPath")) options.packed_path = String(object, "packedPath");
   if (Has(object, "locksMemory")) options.is_locked = object.Get("locksMemory").ToBoolean();
   options.devices =
       OptionalList<std::string>(object, "devices", [](const Napi::Value& item) { return item.ToString().Utf8Value(); });

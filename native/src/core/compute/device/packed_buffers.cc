@@ -7,8 +7,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string_view>
 
+#include "core/compute/device/packed_file.h"
 #include "core/compute/device/processor_device.h"
 #include "core/compute/matrix/matrix_source.h"
 
@@ -34,22 +36,43 @@ bool HasKnownName(const ggml_tensor* weights) {
   return name == "token_embd" || std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-void FreeBuffer(ggml_backend_buffer_t buffer) { std::free(buffer->context); }
+// The memory of a buffer: that of the process, or a file.
+struct Memory {
+  std::unique_ptr<void, decltype(&std::free)> own{nullptr, std::free};
+  std::shared_ptr<MappedFile> mapped;
 
-void* BaseOf(ggml_backend_buffer_t buffer) { return buffer->context; }
+  void* data() const { return mapped ? mapped->data() : own.get(); }
+};
+
+void FreeBuffer(ggml_backend_buffer_t buffer) { delete static_cast<Memory*>(buffer->context); }
+
+void* BaseOf(ggml_backend_buffer_t buffer) { return static_cast<Memory*>(buffer->context)->data(); }
+
+// Returns the file in which the buffer lies, while weights are loaded into it.
+PackedFile* FileOf(ggml_backend_buffer_t buffer) {
+  return static_cast<Memory*>(buffer->context)->mapped ? LoadsInto::file() : nullptr;
+}
 
 void MemsetTensor(ggml_backend_buffer_t, ggml_tensor* tensor, uint8_t value, size_t offset, size_t size) {
   std::memset(static_cast<char*>(tensor->data) + offset, value, size);
 }
 
 void SetTensor(ggml_backend_buffer_t buffer, ggml_tensor* tensor, const void* data, size_t offset, size_t size) {
-  if (buffer->usage != GGML_BACKEND_BUFFER_USAGE_WEIGHTS || !CanPack(tensor)) {
+  const bool is_packed = buffer->usage == GGML_BACKEND_BUFFER_USAGE_WEIGHTS && CanPack(tensor);
+  const bool is_whole = offset == 0 && size == ggml_nbytes(tensor);
+  GGML_ASSERT((!is_packed || is_whole) && "packed weights are set as a whole");
+  if (is_packed) packed_bytes += size;
+  auto* const file = FileOf(buffer);
+  const auto place = static_cast<size_t>(static_cast<char*>(tensor->data) - static_cast<char*>(BaseOf(buffer)));
+  if (file && is_whole && file->Has(tensor, place, is_packed)) return;
+  if (is_packed)
+    PackMatrix(tensor->type, data, tensor->ne[0], tensor->ne[1], tensor->data);
+  else
     std::memcpy(static_cast<char*>(tensor->data) + offset, data, size);
-    return;
-  }
-  GGML_ASSERT(offset == 0 && size == ggml_nbytes(tensor) && "weights are set as a whole");
-  PackMatrix(tensor->type, data, tensor->ne[0], tensor->ne[1], tensor->data);
-  packed_bytes += size;
+  if (file && is_whole)
+    file->Note(tensor, place, is_packed);
+  else if (file)
+    file->NoteUnknown();
 }
 
 void GetTensor(ggml_backend_buffer_t buffer, const ggml_tensor* tensor, void* data, size_t offset, size_t size) {
@@ -58,7 +81,7 @@ void GetTensor(ggml_backend_buffer_t buffer, const ggml_tensor* tensor, void* da
   std::memcpy(data, static_cast<const char*>(tensor->data) + offset, size);
 }
 
-void ClearBuffer(ggml_backend_buffer_t buffer, uint8_t value) { std::memset(buffer->context, value, buffer->size); }
+void ClearBuffer(ggml_backend_buffer_t buffer, uint8_t value) { std::memset(BaseOf(buffer), value, buffer->size); }
 
 ggml_backend_buffer_t AllocateBuffer(ggml_backend_buffer_type_t type, size_t size) {
   constexpr ggml_backend_buffer_i kBuffer = {
@@ -74,8 +97,10 @@ ggml_backend_buffer_t AllocateBuffer(ggml_backend_buffer_type_t type, size_t siz
       .clear = ClearBuffer,
       .reset = nullptr,
   };
-  auto* memory = std::aligned_alloc(kAlignment, (size + kAlignment) / kAlignment * kAlignment);
-  return memory ? ggml_backend_buffer_init(type, kBuffer, memory, size) : nullptr;
+  auto memory = std::make_unique<Memory>();
+  if (auto* const file = LoadsInto::file()) memory->mapped = file->Map(size);
+  if (!memory->mapped) memory->own.reset(std::aligned_alloc(kAlignment, (size + kAlignment) / kAlignment * kAlignment));
+  return memory->data() ? ggml_backend_buffer_init(type, kBuffer, memory.release(), size) : nullptr;
 }
 
 size_t TensorBytes(ggml_backend_buffer_type_t, const ggml_tensor* tensor) {

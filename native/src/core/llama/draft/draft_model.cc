@@ -26,6 +26,7 @@ constexpr size_t kUsuallyLeft = 2;
 LoadOptions OptionsOf(const LoadOptions& of_target) {
   auto options = of_target;
   options.model_path = of_target.draft_model_path;
+  options.packed_path.clear();  // it is small
   // A draft model is small, and it is of no use on a slower processor than the model.
   if (options.n_gpu_layers != 0) options.n_gpu_layers = -1;
   options.fits_gpu_layers = false;

@@ -7,6 +7,7 @@
 #include "core/compute/device/packed_buffers.h"
 #include "core/compute/device/processor_device.h"
 #include "core/engine_log.h"
+#include "core/llama/gguf/file_identity.h"
 #include "core/llama/gguf/file_mapping.h"
 #include "core/llama/gguf/gguf_check.h"
 #include "core/llama/model/load_error.h"
@@ -141,14 +142,21 @@ Model::Model(const ModelOptions& options, const LoadProgress& progress,
   Load load{.progress = progress, .is_mapped = options.is_mapped};
   params.progress_callback_user_data = &load;
   const size_t packed_before = compute::PackedBytes();
-  model_.reset(llama_model_load_from_file(options.model_path.c_str(), params));
+  if (options.is_mapped && !options.packed_path.empty() && !UsesGpu(options))
+    packed_ = std::make_unique<compute::PackedFile>(options.packed_path, IdentityOfFile(options.model_path));
+  {
+    const compute::LoadsInto loads(packed_.get());
+    model_.reset(llama_model_load_from_file(options.model_path.c_str(), params));
+  }
   load.sets_weights.reset();
+  if (model_ && packed_) packed_->Publish();
 
   const auto& path = options.model_path;
   if (!model_) throw LoadError("model file " + path + " could not be loaded");
   // Packed matrices are copies. Where they are most of a file, little of its mapping is read again.
-  const bool can_release = options.is_mapped && !options.is_locked;
-  if (can_release && compute::PackedBytes() - packed_before > llama_model_size(model_.get()) / 2) ReleaseMappings(path);
+  // What is locked of it stays.
+  if (options.is_mapped && compute::PackedBytes() - packed_before > llama_model_size(model_.get()) / 2)
+    ReleaseMappings(path);
   vocab_ = llama_model_get_vocab(model_.get());
   if (llama_vocab_type(vocab_) == LLAMA_VOCAB_TYPE_NONE) throw LoadError("model file " + path + " has no vocabulary");
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/compute/device/processor_threads.h"
+#include "core/compute/device/packed_file.h"
 #include "core/deleter.h"
 #include "core/llama/prompt/prompt.h"
 
@@ -47,6 +48,8 @@ struct ModelOptions {
   FlashAttention flash_attention = FlashAttention::kAuto;
   bool is_mapped = true;   // the weights stay in the file, which is mapped
   bool is_locked = false;  // the weights are kept in memory, as far as the limit of the process allows
+  // File of the weights as our kernels need them, which processes share. Made if it does not exist. Empty: none.
+  std::string packed_path;
 };
 
 // Where what was computed for prompts is kept on disk.
@@ -144,6 +147,7 @@ class Model {
   std::string Piece(llama_token token, bool has_control_texts) const;
   void Append(std::vector<llama_token>& tokens, const PromptPart& part, bool is_first) const;
 
+  std::unique_ptr<compute::PackedFile> packed_;
   std::unique_ptr<llama_model, Deleter<llama_model_free>> model_;
   const llama_vocab* vocab_ = nullptr;
 };

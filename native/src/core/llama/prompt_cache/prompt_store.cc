@@ -11,9 +11,9 @@
 #include <fstream>
 #include <utility>
 
+#include "core/llama/gguf/file_identity.h"
 #include "core/llama/model/load_error.h"
 #include "core/llama/model/purpose.h"
-#include "core/llama/prompt_cache/checksum.h"
 
 namespace aana::llama {
 namespace {
@@ -22,25 +22,6 @@ namespace fs = std::filesystem;
 
 // Changes when what a file means does.
 constexpr int kVersion = 1;
-// Of the beginning and of the end of a file; reading a whole model would take longer than reading prompts.
-constexpr size_t kCompared = 1U << 20;
-
-// Names a file by its length, the time of its last change, its beginning and its end.
-std::string IdentityOfFile(const std::string& path) {
-  const auto n_bytes = fs::file_size(path);
-  std::ifstream file(path, std::ios::binary);
-  std::vector<char> bytes(std::min<uintmax_t>(kCompared, n_bytes));
-  const auto sum_from = [&](uintmax_t begin, uint64_t seed) {
-    file.seekg(static_cast<std::streamoff>(begin));
-    file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    return Checksum(bytes.data(), static_cast<size_t>(file.gcount()), seed);
-  };
-  // libc++ counts in 128 bits, which std::to_string does not take.
-  const auto changed_at = std::chrono::nanoseconds(fs::last_write_time(path).time_since_epoch()).count();
-  return std::to_string(n_bytes) + " " + std::to_string(changed_at) + " " +
-         std::to_string(sum_from(n_bytes - bytes.size(), sum_from(0, 0)));
-}
-
 // The files of a model; a split one has several.
 std::vector<std::string> FilesOf(const Model& model, const std::string& path) {
   const int n_files = std::atoi(MetadataOf(model, "split.count").value_or("").c_str());
