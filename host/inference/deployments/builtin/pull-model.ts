@@ -21,7 +21,7 @@ const pull = (id: string, { models, signal, progress }: PrepareContext, options:
 /** The part of a replica's spec that says where the weights of a GGUF model are. */
 export interface WeightsSpec {
   readonly model_path: string;
-  /** File of the weights as the processor's kernels need them, for a model of the store. The first replica writes it. */
+  /** File of the weights as the kernels of processors need them, for a model of the store. Replicas make it. */
   readonly packed_path?: string;
 }
 

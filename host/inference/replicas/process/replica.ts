@@ -25,6 +25,9 @@ const SOCKET_TIMEOUT_MS = 2000;
 /** Lines of output that {@link ReplicaExit} keeps. */
 const KEPT_LINES = 10;
 
+/** Asks the kernel for large pages for models and their context. A later setting of the same name overrides it. */
+const LARGE_PAGES = 'glibc.malloc.hugetlb=1';
+
 /** A replica: one child process that runs a deployment, with its calls. */
 export class Replica implements RunningReplica {
   readonly name: string;
@@ -63,7 +66,12 @@ export class Replica implements RunningReplica {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
       nice: options.nice,
       addressBytes: options.addressBytes,
-      env: { ...options.env, OMP_WAIT_POLICY: 'passive', GGML_NO_BACKTRACE: '1' },
+      env: {
+        ...options.env,
+        OMP_WAIT_POLICY: 'passive',
+        GGML_NO_BACKTRACE: '1',
+        GLIBC_TUNABLES: [LARGE_PAGES, options.env['GLIBC_TUNABLES']].filter(Boolean).join(':'),
+      },
     });
     this.#log = options.log.child({ replica: options.name, pid: this.#child.pid });
     this.#followOutput();

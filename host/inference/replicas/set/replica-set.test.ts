@@ -354,6 +354,7 @@ Set_('gives its processes a lower priority and their own environment', async () 
   const set = await started({ env: { ...process.env, SAMPLE_NAME: 'of the replica' } });
   assert.is(await set.call('environment', { name: 'SAMPLE_NAME' }), 'of the replica');
   assert.is(await set.call('environment', { name: 'OMP_WAIT_POLICY' }), 'passive');
+  assert.match(String(await set.call('environment', { name: 'GLIBC_TUNABLES' })), /^glibc\.malloc\.hugetlb=1/);
   assert.ok(getPriority(pidOf(set)) >= 10);
 });
 

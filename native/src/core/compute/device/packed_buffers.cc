@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "core/compute/device/packed_file.h"
 #include "core/compute/device/processor_device.h"
@@ -123,6 +124,28 @@ bool IsPacked(const ggml_tensor* tensor) {
 SetsWeights::SetsWeights() { sets_weights = true; }
 
 SetsWeights::~SetsWeights() { sets_weights = false; }
+
+uint64_t PackingMark() {
+  static const uint64_t mark = [] {
+    constexpr int64_t kWidth = 256;  // a block of the largest types
+    constexpr int64_t kHeight = 16;
+    uint64_t sum = 0;
+    for (int number = 0; number < GGML_TYPE_COUNT; number++) {
+      const auto type = static_cast<ggml_type>(number);
+      const auto form = FormOf(type);
+      if (!form) continue;
+      std::vector<uint8_t> sample(ggml_row_size(type, kWidth) * kHeight);
+      // Small bytes, which make no infinite scale.
+      for (size_t i = 0; i < sample.size(); i++) sample[i] = static_cast<uint8_t>(i * 37 % 59);
+      std::vector<uint8_t> packed(MatrixBytes(*form, kWidth, kHeight) + kAlignment);
+      auto* const to = packed.data() + (kAlignment - reinterpret_cast<uintptr_t>(packed.data()) % kAlignment);
+      PackMatrix(type, sample.data(), kWidth, kHeight, to);
+      for (size_t i = 0; i < MatrixBytes(*form, kWidth, kHeight); i++) sum = (sum ^ to[i]) * 0x100000001B3ULL;
+    }
+    return sum;
+  }();
+  return mark;
+}
 
 size_t PackedBytes() { return packed_bytes; }
 

@@ -3,6 +3,7 @@
 #include <ggml-backend.h>
 
 #include <cstddef>
+#include <cstdint>
 
 // Memory in which quantized matrices lie packed.
 namespace aana::compute {
@@ -26,6 +27,9 @@ class SetsWeights {
   SetsWeights(const SetsWeights&) = delete;
   SetsWeights& operator=(const SetsWeights&) = delete;
 };
+
+// Returns a number that changes when matrices are packed in another way: a sum over a packed sample of each type.
+uint64_t PackingMark();
 
 // Returns the bytes of all matrices that were packed so far, in ggml's types.
 size_t PackedBytes();

@@ -70,7 +70,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::array<char, 8> kMark = {'a', 'a', 'n', 'a', 'p', 'a', 'c', 'k'};
-// Changes when packed weights have another form.
+// Changes when the file has another form.
 constexpr uint32_t kVersion = 1;
 // The disk keeps so much room for others.
 constexpr uint64_t kLeastFree = uint64_t{1} << 30;

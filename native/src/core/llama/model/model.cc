@@ -143,7 +143,8 @@ Model::Model(const ModelOptions& options, const LoadProgress& progress,
   params.progress_callback_user_data = &load;
   const size_t packed_before = compute::PackedBytes();
   if (options.is_mapped && !options.packed_path.empty() && !UsesGpu(options))
-    packed_ = std::make_unique<compute::PackedFile>(options.packed_path, IdentityOfFile(options.model_path));
+    packed_ = std::make_unique<compute::PackedFile>(
+        options.packed_path, IdentityOfFile(options.model_path) + " packed " + std::to_string(compute::PackingMark()));
   {
     const compute::LoadsInto loads(packed_.get());
     model_.reset(llama_model_load_from_file(options.model_path.c_str(), params));
