@@ -54,7 +54,12 @@ export function TaskPage({ id }: { readonly id: string }): JSX.Element {
               ]}
             />
           </Section>
-          <Events id={id} hasEnded={ENDED.includes(value.task.status)} onEvent={reload} />
+          <Events
+            id={id}
+            hasEnded={ENDED.includes(value.task.status)}
+            attempts={value.attempts.length}
+            onEvent={reload}
+          />
         </>
       )}
     </>
@@ -102,10 +107,13 @@ function errorText(error: Readonly<Record<string, unknown>>): string {
 function Events({
   id,
   hasEnded,
+  attempts,
   onEvent,
 }: {
   readonly id: string;
   readonly hasEnded: boolean;
+  /** Tells a task that ended from one that was retried and ended again before the page was loaded anew. */
+  readonly attempts: number;
   readonly onEvent: () => void;
 }): JSX.Element {
   const { api } = useDashboard();
@@ -129,7 +137,7 @@ function Events({
     const start = (): Promise<void> => follow().catch(again);
     void start();
     return () => end.abort();
-  }, [id, hasEnded, isSeen]);
+  }, [id, hasEnded, attempts, isSeen]);
   return (
     <Section title="Events" actions={!hasEnded && <span class="quiet">live</span>}>
       <ol class="log" aria-label="Events, the newest first" tabIndex={0}>
