@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/checksum.h"
 #include "core/compute/device/packed_file.h"
 #include "core/compute/device/processor_device.h"
 #include "core/compute/matrix/matrix_source.h"
@@ -140,7 +141,7 @@ uint64_t PackingMark() {
       std::vector<uint8_t> packed(MatrixBytes(*form, kWidth, kHeight) + kAlignment);
       auto* const to = packed.data() + (kAlignment - reinterpret_cast<uintptr_t>(packed.data()) % kAlignment);
       PackMatrix(type, sample.data(), kWidth, kHeight, to);
-      for (size_t i = 0; i < MatrixBytes(*form, kWidth, kHeight); i++) sum = (sum ^ to[i]) * 0x100000001B3ULL;
+      sum = Checksum(to, MatrixBytes(*form, kWidth, kHeight), sum);
     }
     return sum;
   }();

@@ -1,6 +1,9 @@
 #include "core/compute/device/packed_file.h"
 
+#include <array>
 #include <utility>
+
+#include "core/checksum.h"
 
 #ifdef __linux__
 #include <fcntl.h>
@@ -10,14 +13,10 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
-#include <string_view>
 #endif
 
 namespace aana::compute {
@@ -25,23 +24,13 @@ namespace {
 
 thread_local PackedFile* loaded_file = nullptr;
 
-// Mixes bytes into a sum (FNV-1a).
-uint64_t Mixed(uint64_t sum, const void* bytes, size_t n) {
-  const auto* at = static_cast<const unsigned char*>(bytes);
-  for (size_t i = 0; i < n; i++) sum = (sum ^ at[i]) * 0x100000001B3ULL;
-  return sum;
-}
-
-constexpr uint64_t kNothing = 0xCBF29CE484222325ULL;
-
-uint64_t NumberOf(const std::string& text) { return Mixed(kNothing, text.data(), text.size()); }
+uint64_t NumberOf(const std::string& text) { return Checksum(text.data(), text.size()); }
 
 uint64_t NumberOf(const ggml_tensor* tensor, size_t offset, bool is_packed) {
-  uint64_t sum = NumberOf(tensor->name);
-  for (const int64_t number : {static_cast<int64_t>(tensor->type), tensor->ne[0], tensor->ne[1], tensor->ne[2],
-                               tensor->ne[3], static_cast<int64_t>(offset), static_cast<int64_t>(is_packed)})
-    sum = Mixed(sum, &number, sizeof number);
-  return sum;
+  const std::array<int64_t, 7> numbers = {tensor->type,  tensor->ne[0], tensor->ne[1],
+                                          tensor->ne[2], tensor->ne[3], static_cast<int64_t>(offset),
+                                          is_packed};
+  return Checksum(numbers.data(), sizeof numbers, NumberOf(tensor->name));
 }
 
 }  // namespace

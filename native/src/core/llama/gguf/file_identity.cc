@@ -7,7 +7,7 @@
 #include <fstream>
 #include <vector>
 
-#include "core/llama/prompt_cache/checksum.h"
+#include "core/checksum.h"
 
 namespace aana::llama {
 namespace {

@@ -17,7 +17,7 @@
 #endif
 
 #include "core/engine_log.h"
-#include "core/llama/prompt_cache/checksum.h"
+#include "core/checksum.h"
 
 namespace aana::llama {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace aana::llama {
+namespace aana {
 
 // Returns a number of 64 bits that shows whether bytes were damaged. It is no protection against bytes that somebody
 // made on purpose.
@@ -28,4 +28,4 @@ inline uint64_t Checksum(const void* bytes, size_t n, uint64_t seed = 0) {
   return sum;
 }
 
-}  // namespace aana::llama
+}  // namespace aana
