@@ -1,5 +1,6 @@
 // Measures the cost of calls of a deployment and prints one JSON object. It calls a method that does nothing, a method
-// with a kilobyte each way, and a stream, through a handle to one replica. It also measures the start time and the
+// with a kilobyte each way, a stream, and a method that computes for 5 ms, for each call alone or for 32 together,
+// through a handle to one replica. It also measures the start time and the
 // memory of the host and of that replica. `npm run bench:deployments -- [--rounds N] [--ms N] [--in-flight N,N]
 // [--starts N]`
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -20,7 +21,7 @@ const { values: flags } = parseArgs({
     starts: { type: 'string', default: '5' },
   },
 });
-const WORKS: readonly CallJob['work'][] = ['noop', 'echo', 'stream'];
+const WORKS: readonly CallJob['work'][] = ['noop', 'echo', 'stream', 'alone', 'together'];
 const HOST = fileURLToPath(new URL('./deployments/host.js', import.meta.url));
 const TICKS_PER_SECOND = 100;
 

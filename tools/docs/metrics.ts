@@ -48,8 +48,8 @@ No label has values that clients choose: requests to unknown paths have no \`htt
 labels, a metric counts further ones in one series with \`otel_metric_overflow="true"\`.
 
 \`aana.outcome\` is \`ok\`, or it names the cause of a failure: \`caller\`, \`deployment\`, \`replica-lost\`, \
-\`overload\`, \`cancelled\`; for webhooks \`refused\`, \`unanswered\` or \`cancelled\`. \`aana.tenant\` names users, \
-up to 50 of a replica; further ones are
+\`dependency\`, \`overload\`, \`cancelled\`; for webhooks \`refused\`, \`unanswered\` or \`cancelled\`. \
+\`aana.tenant\` names users, up to 50 of a replica; further ones are
 \`other\`, and requests without a key \`none\`.
 
 Engines report with each health check (\`health_check_period_s\`) and before they end as they were told; a process \

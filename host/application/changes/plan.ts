@@ -60,12 +60,16 @@ export function planChanges({ now, next, wanted, registered, endpoints, liveSect
   for (const name of Object.keys(now.deployments)) {
     const before = registered.get(name);
     if (!before || wanted.has(name)) continue;
-    const users = endpoints.filter(({ deployments = [] }) => deployments.includes(name));
+    const callers = [...registered].filter(([, { options }]) => Object.values(options.handles ?? {}).includes(name));
+    const users = [
+      ...endpoints.filter(({ deployments = [] }) => deployments.includes(name)).map((one) => `${one.name} declares`),
+      ...callers.map(([caller]) => `${caller} calls`),
+    ];
     if (users.length === 0) changes.push({ kind: 'remove', name, before });
     else
       refused.push({
         key: `deployments.${name}`,
-        reason: `it cannot be removed, because ${users.map((one) => one.name).join(', ')} declares it`,
+        reason: `it cannot be removed, because ${users.join(' it, and ')} it`,
       });
   }
   const kept = [...registered.keys()].filter((name) => !changes.some((change) => change.name === name)).length;

@@ -32,33 +32,44 @@ export function signalWithin(timeoutMs: number, ...signals: readonly (AbortSigna
   return signal;
 }
 
-/** The end of work that has a deadline. */
-export interface Ending {
+export interface EndingOptions {
+  readonly signal: AbortSignal | undefined;
+  readonly timeoutMs: number;
+  /** Returns the reason when the time is up. */
+  readonly timedOut: () => Error;
+}
+
+/** The end of work that has a deadline: by the signal, or when the time is up. Dispose of it after the work. */
+export class Ending implements Disposable {
   /** Aborts when the work must end. */
   readonly signal: AbortSignal;
   /** When the time is up, on the clock of `performance.now()`. */
   readonly deadlineAt: number;
+  readonly #ending = new AbortController(); // AbortSignal.any costs a few per cent of a small request
+  readonly #timer: NodeJS.Timeout;
+  readonly #caller: AbortSignal | undefined;
+  readonly #onAbort = (): void => this.#ending.abort(this.#caller?.reason);
+
+  /** Throws the reason of the signal if it has already aborted. */
+  constructor({ signal, timeoutMs, timedOut }: EndingOptions) {
+    signal?.throwIfAborted();
+    this.signal = this.#ending.signal;
+    this.#caller = signal;
+    this.deadlineAt = performance.now() + timeoutMs;
+    signal?.addEventListener('abort', this.#onAbort, { once: true });
+    this.#timer = setTimeout(() => this.#ending.abort(timedOut()), timeoutMs);
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer);
+    this.#caller?.removeEventListener('abort', this.#onAbort); // signals outlive calls
+  }
 }
 
-/**
- * Runs `work` with a signal that aborts with the reason of `signal`, or with the error of `timedOut` after `timeoutMs`.
- * Rejects with the reason of `signal` if it has already aborted.
- */
-export async function withDeadline<T>(
-  { signal, timeoutMs, timedOut }: { signal: AbortSignal; timeoutMs: number; timedOut: () => Error },
-  work: (ending: Ending) => Promise<T>,
-): Promise<T> {
-  signal.throwIfAborted();
-  const ending = new AbortController(); // AbortSignal.any costs a few per cent of a small request
-  const onAbort = (): void => ending.abort(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  const timer = setTimeout(() => ending.abort(timedOut()), timeoutMs);
-  try {
-    return await work({ signal: ending.signal, deadlineAt: performance.now() + timeoutMs });
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort); // signals outlive calls
-  }
+/** Runs `work` until its {@link Ending}. Rejects with the reason of the signal if it has already aborted. */
+export async function withDeadline<T>(options: EndingOptions, work: (ending: Ending) => Promise<T>): Promise<T> {
+  using ending = new Ending(options);
+  return await work(ending);
 }
 
 /** Resolves after `ms`, or rejects with the reason of the signal. */

@@ -33,6 +33,11 @@ export interface RequestContext {
   readonly deadlineAt?: number | undefined;
   /** The place in a distributed trace, as the `traceparent` header of the W3C's Trace Context. */
   readonly traceparent?: string | undefined;
+  /**
+   * In a replica, the number of the call that it works on. Calls of other deployments name it, so that the host
+   * measures them for the same request.
+   */
+  readonly call?: number | undefined;
   /** Adds up what the request uses; it stays in this process. Absent where usage is not recorded. */
   readonly meter?: UsageMeter | undefined;
 }
@@ -53,7 +58,7 @@ export interface ForCallers<T> {
  * The facts in the form in which a process sends them to another one. The deadline is the time that is left, because
  * clocks of machines differ.
  */
-export interface WireContext extends Omit<RequestContext, 'userId' | 'deadlineAt' | 'meter'> {
+export interface WireContext extends Omit<RequestContext, 'userId' | 'deadlineAt' | 'meter' | 'call'> {
   readonly userId?: string;
   /** Milliseconds; 0 when the deadline has passed. */
   readonly remainingMs?: number;
@@ -80,6 +85,7 @@ export function requestContextOf({
   maxOutputTokens,
   deadlineAt,
   traceparent,
+  call,
   meter,
 }: RequestContext): RequestContext {
   const facts: { -readonly [Fact in keyof RequestContext]: RequestContext[Fact] } = {
@@ -93,6 +99,7 @@ export function requestContextOf({
   // Most requests lack these. Spreading objects here costs a hundredth of a small request.
   if (weight !== undefined) facts.weight = weight;
   if (maxOutputTokens !== undefined) facts.maxOutputTokens = maxOutputTokens;
+  if (call !== undefined) facts.call = call;
   if (meter) facts.meter = meter;
   return facts;
 }

@@ -11,6 +11,8 @@ type Noop = HandleOf<typeof NoopDeployment>;
 const WORK: Readonly<Record<CallJob['work'], (handle: Noop) => Promise<unknown>>> = {
   noop: (handle) => handle.noop(),
   echo: (handle) => handle.echo({ text: TEXT }),
+  alone: (handle) => handle.alone(),
+  together: (handle) => handle.together(),
   stream: async (handle) => {
     for await (const _ of handle.count({ to: STREAM_VALUES }));
   },

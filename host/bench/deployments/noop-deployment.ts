@@ -1,15 +1,25 @@
 import { Deployment, type Input, method, streamingMethod, z } from '../../inference/deployments/class/author.ts';
 
+/** Milliseconds that a model takes, for one input or several. */
+const COST_MS = 5;
+const nothing = z.strictObject({});
+
+function compute(): void {
+  for (const end = performance.now() + COST_MS; performance.now() < end;);
+}
+
 export class NoopDeployment extends Deployment {
   static readonly module: string = import.meta.url;
   static readonly config = z.strictObject({});
   static readonly methods = {
-    noop: method({ description: 'Does nothing.', input: z.strictObject({}), output: z.null() }),
+    noop: method({ description: 'Does nothing.', input: nothing, output: z.null() }),
     echo: method({
       description: 'Returns its input.',
       input: z.strictObject({ text: z.string() }),
       output: z.strictObject({ text: z.string() }),
     }),
+    alone: method({ description: 'Computes.', input: nothing, output: z.null() }),
+    together: method({ description: 'Computes calls together.', input: nothing, output: z.null(), maxBatchSize: 32 }),
     count: streamingMethod({ description: 'Counts.', input: z.strictObject({ to: z.int() }), output: z.int() }),
   };
 
@@ -19,6 +29,16 @@ export class NoopDeployment extends Deployment {
 
   async echo({ text }: Input<typeof NoopDeployment, 'echo'>): Promise<{ text: string }> {
     return { text };
+  }
+
+  async alone(): Promise<null> {
+    compute();
+    return null;
+  }
+
+  async together(inputs: readonly object[]): Promise<null[]> {
+    compute();
+    return inputs.map(() => null);
   }
 
   async *count({ to }: Input<typeof NoopDeployment, 'count'>): AsyncGenerator<number> {

@@ -1,5 +1,5 @@
 export interface CallJob {
-  readonly work: 'noop' | 'echo' | 'stream';
+  readonly work: 'noop' | 'echo' | 'stream' | 'alone' | 'together';
   /** Number of calls at the same time. Each is followed by the next. */
   readonly inFlight: number;
   readonly ms: number;

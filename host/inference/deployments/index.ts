@@ -25,6 +25,7 @@ export { DeviceReport } from './placement/device-plan.ts';
 export { changedOptions, kindOfChange } from './manager/kind-of-change.ts';
 export { defaultCpus } from './placement/cpu-plan.ts';
 export { DeploymentOptions, type DeploymentOptionsInput } from './class/deployment-options.ts';
+export { callOptionsOf, rpcOptionsOf } from './handle/remote-calls.ts';
 export { HandleOptions, type HandleOptionsInput } from './handle/handle-options.ts';
 export { LlamaEmbeddingConfig, LlamaEmbeddingDeployment } from './builtin/llama-embedding-deployment.ts';
 export { LlamaRerankConfig, LlamaRerankDeployment } from './builtin/llama-rerank-deployment.ts';

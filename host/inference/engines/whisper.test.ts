@@ -9,6 +9,7 @@ import { silentLogger } from '../../base/core/log/logger.ts';
 import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
 import { ModelStore } from '../../setup/models/index.ts';
 import type { CallProgress } from '../replicas/index.ts';
+import { CallClient } from '../rpc/index.ts';
 import { AsrOutput } from '../../base/schemas/index.ts';
 import { twoSpeakers } from '../../test/helpers/media/clips.ts';
 import { SAMPLE_TEXT, speechPath } from '../../test/helpers/media/media.ts';
@@ -62,7 +63,10 @@ Whisper('computes a window before it takes its first call', async () => {
   const one = { threads: 1, max_states: 1, batch_size: 1 };
   const replica = await start(
     { ...spec, ...one },
-    { log: silentLogger, artifactPath: async () => '', growingPaths: async () => none, progress: () => {} },
+    {
+      ...{ log: silentLogger, artifactPath: async () => '', growingPaths: async () => none, progress: () => {} },
+      host: new CallClient(() => {}),
+    },
   );
   try {
     await replica.warmUp?.();

@@ -1,8 +1,9 @@
 import { AsyncQueue } from '../../base/core/async/async-queue.ts';
 import { cancelledError, fromErrorRecord } from '../../base/core/errors.ts';
 import { type RequestContext, toWireContext } from '../../base/core/request-context.ts';
+import type { UsageMeter } from '../../base/core/usage/usage-meter.ts';
 import { type Feed, FeedSender } from './feed.ts';
-import type { CallAnswer, HostFrame } from './frames.ts';
+import type { CallAnswer, CallRequest, ReconfigureFrame } from './frames.ts';
 
 export interface RpcCallOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
@@ -27,17 +28,18 @@ interface OpenCall {
   onProgress: ((fraction: number) => void) | undefined;
   readonly onSettled: ((loss?: Error) => void) | undefined;
   readonly feed: FeedSender | undefined;
+  readonly meter: UsageMeter | undefined;
   /** Stops listening to the caller's signal, and closes its feed. */
   release(): void;
 }
 
 /** The calling end of a connection. Sends calls and receives their values. */
 export class CallClient {
-  readonly #send: (frame: HostFrame) => void;
+  readonly #send: (frame: CallRequest | ReconfigureFrame) => void;
   readonly #calls = new Map<number, OpenCall>();
   #nextId = 1;
 
-  constructor(send: (frame: HostFrame) => void) {
+  constructor(send: (frame: CallRequest | ReconfigureFrame) => void) {
     this.#send = send;
   }
 
@@ -106,6 +108,11 @@ export class CallClient {
     }
   }
 
+  /** Returns the meter of an open call. */
+  meterOf(id: number): UsageMeter | undefined {
+    return this.#calls.get(id)?.meter;
+  }
+
   /** Ends every open call with `error`. */
   failAll(error: () => Error): void {
     for (const id of this.#calls.keys()) {
@@ -115,9 +122,9 @@ export class CallClient {
   }
 
   #open(
-    frame: (id: number) => HostFrame,
-    sink: Omit<OpenCall, 'release' | 'onSettled' | 'onProgress' | 'feed'>,
-    { signal, onSettled, onProgress, feed: source }: RpcCallOptions,
+    frame: (id: number) => CallRequest | ReconfigureFrame,
+    sink: Omit<OpenCall, 'release' | 'onSettled' | 'onProgress' | 'feed' | 'meter'>,
+    { signal, onSettled, onProgress, feed: source, meter }: RpcCallOptions,
   ): number {
     const id = this.#nextId++;
     const onAbort = (): void => {
@@ -129,7 +136,7 @@ export class CallClient {
       signal?.removeEventListener('abort', onAbort);
       feed?.stop();
     };
-    const call: OpenCall = { ...sink, onProgress, onSettled, feed, release };
+    const call: OpenCall = { ...sink, onProgress, onSettled, feed, meter, release };
     this.#calls.set(id, call);
     if (signal?.aborted) {
       this.#close(id, () => sink.onError(signal.reason));
@@ -171,9 +178,13 @@ function callFrame(
   args: Record<string, unknown>,
   stream: boolean,
   { feed, onProgress, ...context }: RpcCallOptions,
-): HostFrame {
+): CallRequest {
+  const { call: parent } = context;
   const progress = onProgress !== undefined && { progress: true };
-  return { type: 'call', id, method, args, stream, feed: feed?.name, context: toWireContext(context), ...progress };
+  return {
+    ...{ type: 'call', id, method, args, stream, feed: feed?.name, parent },
+    ...{ context: toWireContext(context), ...progress },
+  };
 }
 
 /** Iterates over `queue`, and acknowledges the values of a batch when the reader asks for the next one. */

@@ -1,12 +1,12 @@
 import { drained } from '../../base/core/async/async-values.ts';
-import { cancelledError, type ErrorRecord, fail, toErrorRecord } from '../../base/core/errors.ts';
-import { fromWireContext } from '../../base/core/request-context.ts';
+import { cancelledError, fail, toErrorRecord } from '../../base/core/errors.ts';
+import { fromWireContext, type RequestContext } from '../../base/core/request-context.ts';
 import { FeedReceiver } from './feed.ts';
 import { type Deferred, deferred } from '../../base/core/deferred.ts';
-import { type HostFrame, type ReplicaFrame, STREAM_WINDOW } from './frames.ts';
+import { type CallAnswer, type CallRequest, STREAM_WINDOW } from './frames.ts';
 import type { ServedMethods } from './method.ts';
 
-type CallFrame = Extract<HostFrame, { type: 'call' }>;
+type CallFrame = Extract<CallRequest, { type: 'call' }>;
 
 interface RunningCall {
   readonly id: number;
@@ -28,14 +28,43 @@ interface Batch {
 /** The answering end of a connection. Runs all calls of the other end at the same time. */
 export class CallServer {
   readonly #methods: ServedMethods;
-  readonly #send: (frame: ReplicaFrame) => void;
+  readonly #send: (frame: CallAnswer) => void;
+  readonly #contextOf: (frame: CallFrame) => RequestContext;
   readonly #calls = new Map<number, RunningCall>();
   readonly #pending = new Map<number, unknown[]>();
   #flushing = false;
 
-  constructor(methods: ServedMethods, send: (frame: ReplicaFrame) => void) {
+  /** `contextOf` returns the facts of the request that a call is for. Default: those that its frame has. */
+  constructor(
+    methods: ServedMethods,
+    send: (frame: CallAnswer) => void,
+    contextOf: (frame: CallFrame) => RequestContext = ({ context }) => fromWireContext(context),
+  ) {
     this.#methods = methods;
     this.#send = send;
+    this.#contextOf = contextOf;
+  }
+
+  onRequest(frame: CallRequest): void {
+    switch (frame.type) {
+      case 'call':
+        void this.run(frame);
+        return;
+      case 'cancel':
+        this.cancel(frame.id);
+        return;
+      case 'ack':
+        this.acknowledge(frame.id, frame.values);
+        return;
+      case 'feed':
+        this.#calls.get(frame.id)?.feed?.push(frame.values);
+        return;
+      case 'fed':
+        this.#calls.get(frame.id)?.feed?.end(frame.error);
+        return;
+      default:
+        frame satisfies never;
+    }
   }
 
   /** Runs one call to its end. Never rejects. */
@@ -56,11 +85,9 @@ export class CallServer {
       const method = Object.hasOwn(this.#methods, frame.method) ? this.#methods[frame.method] : undefined;
       if (!method) throw fail('MethodNotFound', `there is no method ${frame.method}`);
       const args = call.feed && frame.feed !== undefined ? { ...frame.args, [frame.feed]: call.feed } : frame.args;
-      const answer = method(args, {
-        ...fromWireContext(frame.context),
-        signal: call.controller.signal,
-        ...(frame.progress === true && { progress: this.#reporter(call) }),
-      });
+      const progress = frame.progress === true ? this.#reporter(call) : undefined;
+      const { signal } = call.controller;
+      const answer = method(args, Object.assign(this.#contextOf(frame), { signal, progress, id: frame.id }));
       if (frame.stream) await this.#runStream(call, answer);
       else this.#answer({ type: 'result', id: frame.id, value: await answer });
     } catch (error) {
@@ -98,16 +125,6 @@ export class CallServer {
     if (!call) return;
     call.window = Math.min(STREAM_WINDOW, call.window + values);
     if (call.window > 0) call.room?.resolve();
-  }
-
-  /** Gives values of the caller to the running method. */
-  feed(id: number, values: readonly unknown[]): void {
-    this.#calls.get(id)?.feed?.push(values);
-  }
-
-  /** Ends the caller's feed of a running method. */
-  endFeed(id: number, error: ErrorRecord | undefined): void {
-    this.#calls.get(id)?.feed?.end(error);
   }
 
   async #runStream(call: RunningCall, answer: Promise<unknown> | AsyncIterable<unknown, unknown>): Promise<void> {
@@ -172,7 +189,7 @@ export class CallServer {
   }
 
   /** Sends the last frame of a call, after all values of its stream. */
-  #answer(frame: Extract<ReplicaFrame, { type: 'result' | 'end' | 'error' }>): void {
+  #answer(frame: Extract<CallAnswer, { type: 'result' | 'end' | 'error' }>): void {
     this.#flush();
     const failure = this.#calls.get(frame.id)?.failure;
     try {

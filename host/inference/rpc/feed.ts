@@ -1,7 +1,7 @@
 import { AsyncQueue } from '../../base/core/async/async-queue.ts';
 import { type Deferred, deferred } from '../../base/core/deferred.ts';
 import { type ErrorRecord, fromErrorRecord, toErrorRecord } from '../../base/core/errors.ts';
-import { FEED_WINDOW, type HostFrame } from './frames.ts';
+import { FEED_WINDOW, type CallRequest } from './frames.ts';
 
 /** Values that a caller sends into a running call: an argument of the method that is an async iterable. */
 export interface Feed {
@@ -12,7 +12,7 @@ export interface Feed {
 }
 
 type WithoutId<F> = F extends unknown ? Omit<F, 'id'> : never;
-type FeedFrame = WithoutId<Extract<HostFrame, { type: 'feed' | 'fed' }>>;
+type FeedFrame = WithoutId<Extract<CallRequest, { type: 'feed' | 'fed' }>>;
 
 /** The calling end of a feed: asks its source for values and sends them while the method takes them. */
 export class FeedSender {

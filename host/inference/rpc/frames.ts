@@ -4,14 +4,8 @@ import type { LogFields, LogLevel } from '../../base/core/log/logger.ts';
 import type { ReplicaMemory } from './replica-memory.ts';
 import type { ReplicaMetric } from './replica-metrics.ts';
 
-/** A frame from the host to a replica. */
-export type HostFrame =
-  | {
-      readonly type: 'start';
-      readonly implementation: string;
-      readonly spec: unknown;
-      /** Folders of artifacts. */ readonly artifactsDirs: readonly string[];
-    }
+/** A frame of an end that calls the other one. Either end may call, and each numbers its own calls. */
+export type CallRequest =
   | {
       readonly type: 'call';
       readonly id: number;
@@ -21,31 +15,18 @@ export type HostFrame =
       /** Argument whose values follow in `feed` frames. */ readonly feed?: string | undefined;
       readonly context?: WireContext | undefined;
       /** Whether the caller wants `call-progress`. */ readonly progress?: boolean | undefined;
+      /** The call of the other end for whose work this one is made. */ readonly parent?: number | undefined;
     }
-  /** Replaces the spec with which the replica was started. Answered like a call. */
-  | { readonly type: 'reconfigure'; readonly id: number; readonly spec: unknown }
   | { readonly type: 'cancel'; readonly id: number }
   /** The reader of a stream has taken `values` more values. */
   | { readonly type: 'ack'; readonly id: number; readonly values: number }
   /** Values that the caller sends into a running call. */
   | { readonly type: 'feed'; readonly id: number; readonly values: readonly unknown[] }
   /** The caller has sent its last value, or could not make the next one because of `error`. */
-  | { readonly type: 'fed'; readonly id: number; readonly error?: ErrorRecord | undefined }
-  | { readonly type: 'ping' }
-  | { readonly type: 'shutdown' };
+  | { readonly type: 'fed'; readonly id: number; readonly error?: ErrorRecord | undefined };
 
-/** A frame from a replica to the host. */
-export type ReplicaFrame =
-  | {
-      readonly type: 'ready';
-      readonly info: unknown;
-      readonly code?: string | undefined;
-      readonly memory?: ReplicaMemory | undefined;
-    }
-  /** Loading failed and must not be retried. The process ends after it. */
-  | { readonly type: 'failed'; readonly error: ErrorRecord }
-  | { readonly type: 'progress'; readonly fraction?: number | undefined; readonly text: string }
-  | { readonly type: 'log'; readonly level: LogLevel; readonly message: string; readonly fields: LogFields }
+/** A frame of an end that was called. */
+export type CallAnswer =
   | { readonly type: 'result'; readonly id: number; readonly value: unknown }
   /** All values of all streams since the previous frame of this type: one frame for each step of the engine. */
   | {
@@ -60,7 +41,41 @@ export type ReplicaFrame =
    */
   | { readonly type: 'call-progress'; readonly id: number; readonly fraction: number }
   /** The method has taken `values` more values of the caller's feed. */
-  | { readonly type: 'taken'; readonly id: number; readonly values: number }
+  | { readonly type: 'taken'; readonly id: number; readonly values: number };
+
+/** Replaces the spec with which the replica was started. Answered like a call. */
+export interface ReconfigureFrame {
+  readonly type: 'reconfigure';
+  readonly id: number;
+  readonly spec: unknown;
+}
+
+/** A frame from the host to a replica. */
+export type HostFrame =
+  | {
+      readonly type: 'start';
+      readonly implementation: string;
+      readonly spec: unknown;
+      /** Folders of artifacts. */ readonly artifactsDirs: readonly string[];
+    }
+  | ReconfigureFrame
+  | { readonly type: 'ping' }
+  | { readonly type: 'shutdown' }
+  | CallRequest
+  | CallAnswer;
+
+/** A frame from a replica to the host. */
+export type ReplicaFrame =
+  | {
+      readonly type: 'ready';
+      readonly info: unknown;
+      readonly code?: string | undefined;
+      readonly memory?: ReplicaMemory | undefined;
+    }
+  /** Loading failed and must not be retried. The process ends after it. */
+  | { readonly type: 'failed'; readonly error: ErrorRecord }
+  | { readonly type: 'progress'; readonly fraction?: number | undefined; readonly text: string }
+  | { readonly type: 'log'; readonly level: LogLevel; readonly message: string; readonly fields: LogFields }
   /** `beats` grows while the engine is `busy`; otherwise it hangs. */
   | {
       readonly type: 'pong';
@@ -70,15 +85,24 @@ export type ReplicaFrame =
       readonly memory?: ReplicaMemory | undefined;
     }
   /** Sent after each `pong`, and before the process ends as it was told. */
-  | { readonly type: 'metrics'; readonly metrics: readonly ReplicaMetric[] };
+  | { readonly type: 'metrics'; readonly metrics: readonly ReplicaMetric[] }
+  | CallRequest
+  | CallAnswer;
 
 export type Frame = HostFrame | ReplicaFrame;
 
-/** A frame that belongs to a call of the host. */
-export type CallAnswer = Extract<
-  ReplicaFrame,
-  { type: 'result' | 'chunks' | 'end' | 'error' | 'call-progress' | 'taken' }
->;
+const REQUESTS: ReadonlySet<string> = new Set<CallRequest['type']>(['call', 'cancel', 'ack', 'feed', 'fed']);
+const ANSWERS: ReadonlySet<string> = new Set<CallAnswer['type']>([
+  'result',
+  'chunks',
+  'end',
+  'error',
+  'call-progress',
+  'taken',
+]);
+
+export const isCallRequest = (frame: Frame): frame is CallRequest => REQUESTS.has(frame.type);
+export const isCallAnswer = (frame: Frame): frame is CallAnswer => ANSWERS.has(frame.type);
 
 /**
  * A frame on the wire: the length of the rest as 4 big-endian bytes, one byte for the type, and the other fields as a

@@ -2,6 +2,8 @@ import type { RequestContext } from '../../base/core/request-context.ts';
 
 /** Second argument of a method. */
 export interface CallContext extends RequestContext {
+  /** Number of the call, if it came from another process; see {@link RequestContext.call}. */
+  readonly id?: number | undefined;
   /** Aborted when the caller cancels or disconnects, or when the process must stop at once. */
   readonly signal: AbortSignal;
   /**

@@ -278,7 +278,7 @@ export class SimulatedReplica implements RunningReplica {
   #answer(frame: Extract<ReplicaFrame, { type: 'result' | 'chunks' | 'end' | 'error' }>): void {
     if (this.#isHung || this.state === 'exited') return;
     if (frame.type !== 'chunks') this.#calls.delete(frame.id);
-    this.#work.onAnswer(frame);
+    this.#work.onFrame(frame);
   }
 
   #answerCancelled(id: number): void {

@@ -9,6 +9,7 @@ import {
   type HostFrame,
   type RpcCallOptions,
   CallClient,
+  isCallAnswer,
   type ReplicaFrame,
 } from '../../../inference/rpc/index.ts';
 import {
@@ -61,7 +62,7 @@ export class ControlConnection implements AsyncDisposable {
     this.#socket = new FrameSocket<ReplicaFrame, HostFrame>(connection, {
       onFrame: (frame) => {
         if (frame.type === 'ready') onGreeting(frame.info);
-        else if (isAnswer(frame)) this.#calls.onAnswer(frame);
+        else if (isCallAnswer(frame)) this.#calls.onAnswer(frame);
       },
       onClose: (error) => {
         this.#ending ??= error ? notUnderstood(address, error) : lostError(address);
@@ -185,8 +186,4 @@ function notUnderstood({ url }: Address, cause: Error): AanaError {
   return fail('ConnectionLost', `the application at ${url} does not speak this version's protocol (${cause.message})`, {
     ...{ data: { url }, cause },
   });
-}
-
-function isAnswer(frame: ReplicaFrame): frame is Parameters<CallClient['onAnswer']>[0] {
-  return ['result', 'chunks', 'end', 'error', 'call-progress'].includes(frame.type);
 }

@@ -1,11 +1,9 @@
 import { resolve } from 'node:path';
-import { requestContextOf } from '../../../base/core/request-context.ts';
-import { trackRequests, withRequest } from '../../../base/core/async/request-scope.ts';
+import { trackRequests } from '../../../base/core/async/request-scope.ts';
 import type { ApplicationReport, DeploymentMethods, LogRecord } from '../../http/index.ts';
-import { type AskOptions, type ControlConnection, type HeldAudio, type OperatorClient, readLogs } from '../index.ts';
+import { type ControlConnection, type HeldAudio, type OperatorClient, readLogs } from '../index.ts';
 import {
   type AnyDeployment,
-  type CallOptions,
   check,
   type DeploymentHandle,
   type DescribedHandle,
@@ -13,6 +11,7 @@ import {
   HandleOptions,
   type HandleOptionsInput,
   type HasMethods,
+  rpcOptionsOf,
   withMethods,
 } from '../../../inference/deployments/index.ts';
 import { DecodedAudio } from '../../../io/media/index.ts';
@@ -129,17 +128,10 @@ export function runningApplication(connection: ControlConnection, operator: Oper
 function bareHandle(connection: ControlConnection, name: string, options: HandleOptionsInput): DeploymentHandle {
   const retry = check(HandleOptions, options, `handle of deployment ${name}`);
   const ask = (method: string, args: Record<string, unknown>) => ({ deployment: name, method, args, retry });
-  const picked = (given: CallOptions): AskOptions => {
-    const { signal, onProgress, ...context } = withRequest(given);
-    return {
-      ...requestContextOf(context),
-      signal,
-      onProgress: onProgress && ((fraction) => onProgress({ stage: 'running', fraction, text: '' })),
-    };
-  };
   return {
     name,
-    call: (method, args, options = {}) => connection.call('deployments.call', ask(method, args), picked(options)),
-    stream: (method, args, options = {}) => connection.stream('deployments.stream', ask(method, args), picked(options)),
+    call: (method, args, options = {}) => connection.call('deployments.call', ask(method, args), rpcOptionsOf(options)),
+    stream: (method, args, options = {}) =>
+      connection.stream('deployments.stream', ask(method, args), rpcOptionsOf(options)),
   };
 }

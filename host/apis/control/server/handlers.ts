@@ -2,8 +2,8 @@ import { isAbsolute } from 'node:path';
 import type * as z from 'zod';
 import { flattened } from '../../../base/core/async/async-values.ts';
 import { fail } from '../../../base/core/errors.ts';
-import { type RequestContext, requestContextOf } from '../../../base/core/request-context.ts';
-import type { CallOptions, DeploymentHandle, HandleOptionsInput } from '../../../inference/deployments/index.ts';
+import type { RequestContext } from '../../../base/core/request-context.ts';
+import { callOptionsOf, type DeploymentHandle, type HandleOptionsInput } from '../../../inference/deployments/index.ts';
 import type { AudioReference } from '../../../base/schemas/index.ts';
 import type { CallOperation, ControlOperation, ControlValue, operations, StreamOperation } from '../protocol.ts';
 
@@ -84,18 +84,5 @@ export function controlHandlers(app: ControlledApplication): ControlHandlers {
       await drop(id);
       return null;
     },
-  };
-}
-
-/** Returns the options for a call of a deployment that a client asks for. */
-function callOptionsOf({ signal, progress, ...context }: OperationContext): CallOptions {
-  return {
-    ...requestContextOf(context),
-    signal,
-    onProgress:
-      progress &&
-      (({ stage, fraction }) => {
-        if (stage === 'running' && fraction !== undefined) progress(fraction);
-      }),
   };
 }

@@ -23,10 +23,11 @@ export type ErrorKind = keyof typeof KINDS;
  * - `caller`: the call itself is wrong; the same call fails everywhere and says nothing about the replica
  * - `deployment`: the code or the model that worked on the call failed
  * - `replica-lost`: the process that worked on the call ended; the call may have had no part in that
+ * - `dependency`: another deployment, which the deployment of the call had called, failed or was lost
  * - `overload`: nothing worked on the call, because there was no room for it
  * - `cancelled`: the caller left, or its time was up
  */
-export type Fault = 'caller' | 'deployment' | 'replica-lost' | 'overload' | 'cancelled';
+export type Fault = 'caller' | 'deployment' | 'replica-lost' | 'dependency' | 'overload' | 'cancelled';
 
 interface KindDefinition {
   /** The HTTP status. */

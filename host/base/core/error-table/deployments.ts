@@ -51,13 +51,13 @@ export const DEPLOYMENTS = {
   },
   SlowReader: {
     kind: 'bad-request',
-    when: 'The client read nothing of the answer for a minute, so the model stopped.',
+    when: 'The client read nothing of the answer for a minute, or much less than came, so the model stopped.',
     data: ['model_name'],
   },
   DeadlineExceeded: {
     kind: 'deadline-exceeded',
     when: 'The deadline of the request passed while it waited for a model, or while the model worked on it.',
-    data: ['model_name'],
+    data: ['model_name?', 'deployment?', 'timeout_s?'],
   },
   EngineFull: { kind: 'unavailable', when: "The model's memory had no room for the request.", data: ['model_name'] },
   ChatTemplateException: {
@@ -140,6 +140,10 @@ export const DEPLOYMENTS = {
   ArtifactNotFound: { kind: 'internal', when: 'Decoded audio for a deployment is missing.', data: ['id?'] },
   ReplicaNotReady: { kind: 'unavailable', when: 'The replica does not accept calls yet.' },
   DeploymentNotFound: { kind: 'not-found', when: 'No deployment has this name.' },
+  HandleNotDeclared: {
+    kind: 'internal',
+    when: 'A deployment class asks for a handle that its `static handles` does not name.',
+  },
   MethodNotFound: { kind: 'not-found', when: 'The deployment has no such method.', data: ['deployment?', 'method?'] },
   StreamMismatch: {
     kind: 'bad-request',

@@ -31,6 +31,11 @@ export const PROGRAM_ERRORS = {
     data: ['class'],
   },
   DeploymentExists: { kind: 'conflict', when: 'Another deployment has this name.' },
+  DeploymentInUse: {
+    kind: 'conflict',
+    when: 'Another deployment calls the deployment, so that it cannot be removed.',
+    data: ['deployment', 'callers'],
+  },
   DeploymentImportError: { kind: 'internal', when: 'A replica cannot import the deployment class.' },
   ChangesRefused: {
     kind: 'conflict',

@@ -7,11 +7,14 @@ export { BaseTextGenerationDeployment } from './base-text-generation-deployment.
 export type { BoundDeployment, OptionsOf } from './bound-deployment.ts';
 export { type ConfigClass, configClass, type ConfigObject } from './config-class.ts';
 export {
+  type BatchContext,
+  type BatchStep,
   type CallContext,
   Deployment,
   type DeploymentClass,
   type DeploymentContext,
   type Implements,
+  STREAM_END,
 } from './deployment.ts';
 export { type Input, method, type MethodDefinition, type MethodTable, type Output, streamingMethod } from './method.ts';
 export { z } from 'zod';

@@ -3,7 +3,7 @@ import { fail } from '../../../base/core/errors.ts';
 import { check } from './check.ts';
 import type { DeploymentDefinition } from './deployment-definition.ts';
 import { DeploymentOptions, type DeploymentOptionsInput } from './deployment-options.ts';
-import type { MethodTable } from './method.ts';
+import { largestBatch, type MethodTable } from './method.ts';
 
 /** A type of deployment with options. An application registers it under a name. */
 export interface BoundDeployment<Methods extends MethodTable = MethodTable> {
@@ -35,8 +35,32 @@ export function bind<Methods extends MethodTable>(
   const config = check(definition.configSchema, checked.user_config, `${what}: user_config`) as z.infer<
     typeof DeploymentOptions
   >['user_config'];
-  return { definition, options: { ...checked, user_config: config } };
+  const batch = largestBatch(definition.methods);
+  if (batch && (checked.max_ongoing_requests ?? Infinity) < batch.maxBatchSize)
+    throw fail(
+      'ValidationError',
+      `${what}: max_ongoing_requests: must be at least ${batch.maxBatchSize}, the maxBatchSize of ${batch.method}`,
+    );
+  const handles = boundHandles(definition, checked.handles, what);
+  return { definition, options: { ...checked, ...(handles && { handles }), user_config: config } };
 }
+
+/** Returns the names of the deployments that a deployment calls, by the keys of its handles. */
+function boundHandles(
+  { name, handles: own = {} }: DeploymentDefinition,
+  given: Readonly<Record<string, string>> = {},
+  what: string,
+): Readonly<Record<string, string>> | undefined {
+  for (const key of Object.keys(given))
+    if (!Object.hasOwn(own, key))
+      throw fail(
+        'ValidationError',
+        `${what}: handles.${key}: ${name} has no handle of this key; its handles are: ${keysOf(own)}`,
+      );
+  return Object.keys(own).length === 0 ? undefined : { ...own, ...given };
+}
+
+const keysOf = (handles: object): string => Object.keys(handles).join(', ') || 'none';
 
 /** Binds an entry of `deployments` in the configuration file. Its `type` is the name of one of the `definitions`. */
 export function boundFrom(

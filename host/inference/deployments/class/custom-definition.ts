@@ -1,9 +1,10 @@
-import type * as z from 'zod';
+import * as z from 'zod/mini';
 import { fail } from '../../../base/core/errors.ts';
 import { schemaOf } from './config-class.ts';
 import type { DeploymentClass } from './deployment.ts';
-import type { DeploymentDefinition } from './deployment-definition.ts';
+import type { CalledDeployment, DeploymentDefinition } from './deployment-definition.ts';
 import { jsonSchemaOf } from './describe.ts';
+import { largestBatch, type MethodTable } from './method.ts';
 import { pullModel } from '../builtin/pull-model.ts';
 
 /** Start parameters of a replica of a custom deployment. */
@@ -12,7 +13,11 @@ export interface CustomSpec {
   readonly class: string;
   readonly config: unknown;
   readonly models: Readonly<Record<string, string>>;
+  /** Deployments that the class calls, by the keys of its handles. */
+  readonly called: Readonly<Record<string, CalledDeployment>>;
 }
+
+const HandleNames = z.record(z.string(), z.string().check(z.minLength(1), z.maxLength(200)));
 
 /** Calls that one replica takes at the same time by default. */
 const DEFAULT_MAX_ONGOING = 5;
@@ -24,14 +29,22 @@ const RESERVED = new Set([
   'reconfigure',
   'checkHealth',
   'dispose',
+  'handle',
   'constructor',
   'name',
   'call',
   'stream',
   'methods',
+  'options',
   'then',
   '__proto__',
 ]);
+
+const isWhole = (value: number): boolean => Number.isInteger(value) && value >= 1 && value <= 1000;
+
+/** Returns the calls that one replica takes: those of the batch that it computes, and those of the next one. */
+const defaultOngoing = (methods: MethodTable): number =>
+  Math.min(1000, Math.max(DEFAULT_MAX_ONGOING, 2 * (largestBatch(methods)?.maxBatchSize ?? 0)));
 
 type ClassWithPrototype = DeploymentClass & { readonly prototype: Readonly<Record<string, unknown>> };
 
@@ -54,12 +67,13 @@ function makeDefinition(deployment: DeploymentClass): DeploymentDefinition {
     name,
     configSchema: schemaOf(deployment.config),
     methods,
-    maxOngoingRequests: () => deployment.maxOngoingRequests ?? DEFAULT_MAX_ONGOING,
+    handles: deployment.handles,
+    maxOngoingRequests: () => deployment.maxOngoingRequests ?? defaultOngoing(methods),
     async prepare(config, context) {
       const models: Record<string, string> = {};
       for (const [key, id] of Object.entries(deployment.models?.(config as never) ?? {}))
         models[key] = await pullModel(id, context);
-      return { module, class: name, config, models } satisfies CustomSpec;
+      return { module, class: name, config, models, called: context.called ?? {} } satisfies CustomSpec;
     },
     ...('reconfigure' in (deployment as ClassWithPrototype).prototype && { reconfigurable: 'all' as const }),
     affinity: (method, args) => deployment.affinity?.(method, args),
@@ -73,7 +87,8 @@ function checkClass({
   module,
   config,
   methods,
-  maxOngoingRequests = DEFAULT_MAX_ONGOING,
+  handles = {},
+  maxOngoingRequests,
   prototype,
 }: ClassWithPrototype): void {
   const refuse = (why: string): never => {
@@ -85,13 +100,14 @@ function checkClass({
   if (typeof module !== 'string' || !module.startsWith('file:'))
     refuse('static module = import.meta.url is missing; replicas import the class from that module');
   if (config === undefined) refuse('static config is missing; it is the zod schema of user_config');
-  if (!Number.isInteger(maxOngoingRequests) || maxOngoingRequests < 1 || maxOngoingRequests > 1000)
-    refuse('static maxOngoingRequests must be a whole number from 1 to 1000');
+  if (!isWhole(maxOngoingRequests ?? 1)) refuse('static maxOngoingRequests must be a whole number from 1 to 1000');
+  if (!HandleNames.safeParse(handles).success)
+    refuse('static handles must be an object with names of deployments: { asr: "asr_deployment" }');
   if (typeof methods !== 'object' || methods === null)
     refuse('static methods is missing; it is a table of methods made with method() and streamingMethod()');
   const { type: configType = 'object' } = jsonSchema(schemaOf(config), 'output', (why) => refuse(`config: ${why}`));
   if (configType !== 'object') refuse('config: an object schema is needed, with the keys of user_config');
-  for (const [key, { input, output, end, feed }] of Object.entries(methods)) {
+  for (const [key, { input, output, end, feed, maxBatchSize, batchWaitTimeoutS = 0 }] of Object.entries(methods)) {
     if (RESERVED.has(key)) refuse(`a method cannot be called ${key}, because that name is reserved`);
     if (typeof prototype[key] !== 'function') refuse(`methods names ${key}, but the class has no such method`);
     const { type = 'object' } = jsonSchema(input, 'output', (why) => refuse(`input of ${key}: ${why}`));
@@ -99,6 +115,15 @@ function checkClass({
     jsonSchema(output, 'input', (why) => refuse(`output of ${key}: ${why}`));
     if (feed !== undefined) jsonSchema(feed.value, 'output', (why) => refuse(`feed of ${key}: ${why}`));
     if (end !== undefined) jsonSchema(end, 'input', (why) => refuse(`end of ${key}: ${why}`));
+    if (!isWhole(maxBatchSize ?? 1)) refuse(`maxBatchSize of ${key} must be a whole number from 1 to 1000`);
+    if (typeof batchWaitTimeoutS !== 'number' || !(batchWaitTimeoutS >= 0 && batchWaitTimeoutS <= 60))
+      refuse(`batchWaitTimeoutS of ${key} must be a number from 0 to 60`);
+    if (batchWaitTimeoutS > 0 && maxBatchSize === undefined)
+      refuse(`batchWaitTimeoutS of ${key} has no effect without maxBatchSize`);
+    if (maxBatchSize !== undefined && (end !== undefined || feed !== undefined))
+      refuse(`${key} has maxBatchSize, and so can have neither end nor feed`);
+    if (maxBatchSize !== undefined && maxOngoingRequests !== undefined && maxOngoingRequests < maxBatchSize)
+      refuse(`static maxOngoingRequests must be at least ${maxBatchSize}, the maxBatchSize of ${key}`);
   }
 }
 

@@ -2,6 +2,7 @@ import type * as z from 'zod';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import type { WeightType } from '../../../base/core/model-files/weight-types.ts';
 import type { MemoryNeed } from '../builtin/memory-need.ts';
+import type { MethodDescription } from './describe.ts';
 import type { MethodTable } from './method.ts';
 
 /** Source of model files for deployments: the model store, or a test double. */
@@ -45,8 +46,16 @@ export interface PrepareContext {
   buildImages?(): Promise<unknown>;
   /** GPUs per replica; 0 means the CPU. */
   readonly numGpus: number;
+  /** The deployments that the deployment calls, by the keys of its handles. */
+  readonly called?: Readonly<Record<string, CalledDeployment>> | undefined;
   /** Reports progress. `fraction` is 0 to 1, or undefined when unknown. */
   progress(fraction: number | undefined, text: string): void;
+}
+
+/** A deployment that another one calls, as the replicas of the latter know it. */
+export interface CalledDeployment {
+  readonly name: string;
+  readonly methods: Readonly<Record<string, MethodDescription>>;
 }
 
 /** Start parameters of a replica as plain JSON: paths of local files, numbers and other final values. */
@@ -62,6 +71,8 @@ export interface DeploymentDefinition<
   /** Schema of `user_config`; unknown keys are refused. */
   readonly configSchema: Schema;
   readonly methods: Methods;
+  /** Keys of the handles to deployments that it calls, with the names of these. Default: it calls none. */
+  readonly handles?: Readonly<Record<string, string>> | undefined;
   /** Returns the number of calls that one replica takes at the same time, unless the options set another number. */
   maxOngoingRequests(config: z.core.output<Schema>): number;
   /**

@@ -76,6 +76,13 @@ export const DeploymentOptions = z
       .record(z.string(), z.unknown())
       .default({})
       .describe('Configuration of the deployment type, such as its model and defaults.'),
+    handles: z
+      .record(z.string(), z.string().min(1).max(200))
+      .optional()
+      .describe(
+        'Names of the deployments that a custom class calls, by the keys of its `static handles`. Default: those of ' +
+          'the class.',
+      ),
     health_check_period_s: seconds.default(10).describe('Seconds between health checks of a replica.'),
     health_check_timeout_s: seconds
       .default(30)

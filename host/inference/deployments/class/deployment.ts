@@ -5,7 +5,10 @@ import type { Artifact } from '../../../base/schemas/index.ts';
 import { bind, type BoundDeployment, type OptionsOf } from './bound-deployment.ts';
 import type { ConfigType, SchemaOf } from './config-class.ts';
 import { definitionOf } from './custom-definition.ts';
-import type { FeedArgument, MethodDefinition, MethodTable } from './method.ts';
+import { handlesOf } from './host-handles.ts';
+import type { HandleOptionsInput } from '../handle/handle-options.ts';
+import type { AnyDeployment, DescribedHandle, HandleOf } from '../handle/typed-handle.ts';
+import type { FeedArgument, HasMethods, MethodDefinition, MethodTable } from './method.ts';
 
 /** Second argument of `applyConfig` and `reconfigure`. */
 export interface DeploymentContext {
@@ -52,6 +55,16 @@ export abstract class Deployment<Config = unknown> {
     return bind(definitionOf(this), options, `${this.name}.options`) as BoundDeployment<M>;
   }
 
+  /**
+   * Returns a handle to the deployment that `static handles`, or the option `handles`, names under this key. It is like
+   * a handle of the application. Available from `applyConfig` on; the deployment is ready then. A call belongs to the
+   * request for which the method runs: it has its user, deadline and trace, and ends with it. Throws
+   * `HandleNotDeclared` for another key.
+   */
+  protected handle<D extends HasMethods = AnyDeployment>(key: string, options?: HandleOptionsInput): HandleOf<D> {
+    return handlesOf(this)(key, options) as DescribedHandle as HandleOf<D>;
+  }
+
   /** Loads the model and other resources. If it throws, the start of the replica fails. */
   applyConfig?(config: Config, context: DeploymentContext): Promise<void> | void;
   /** Makes one small call as users do. The replica is ready when it returns. */
@@ -71,12 +84,39 @@ export abstract class Deployment<Config = unknown> {
   dispose?(): Promise<void> | void;
 }
 
+/** Second argument of a method that computes several calls together. */
+export interface BatchContext {
+  /** The contexts of the calls, in the order of the inputs. The signal of a call aborts when its caller leaves. */
+  readonly calls: readonly CallContext[];
+  /** Aborted when all callers have left. */
+  readonly signal: AbortSignal;
+  /** Writes to the log of the host. */
+  readonly log: Logger;
+}
+
+/** In a step of a stream of several calls: this call has had its last value. */
+export const STREAM_END: unique symbol = Symbol.for('aana-host.stream-end') as typeof STREAM_END;
+
+/**
+ * A step of a stream of several calls, in the order of the inputs: the next value of each, an error that ends only this
+ * call, `STREAM_END`, or undefined if the step has nothing for it. What comes for a call that has ended is dropped. All
+ * calls end with the stream.
+ */
+export type BatchStep<Output> = readonly (Output | Error | typeof STREAM_END | undefined)[];
+
 /** Type of the class's method for an entry of the table. */
 type Implementation<Method> =
-  Method extends MethodDefinition<infer I, infer O, infer Streaming, infer _End, infer Fed>
-    ? Streaming extends true
-      ? (input: z.core.output<I> & FeedArgument<Fed, 'output'>, context: CallContext) => AsyncIterable<z.core.input<O>>
-      : (input: z.core.output<I>, context: CallContext) => Promise<z.core.input<O>>
+  Method extends MethodDefinition<infer I, infer O, infer Streaming, infer _End, infer Fed, infer Batch>
+    ? undefined extends Batch
+      ? Streaming extends true
+        ? (
+            input: z.core.output<I> & FeedArgument<Fed, 'output'>,
+            context: CallContext,
+          ) => AsyncIterable<z.core.input<O>>
+        : (input: z.core.output<I>, context: CallContext) => Promise<z.core.input<O>>
+      : Streaming extends true
+        ? (inputs: readonly z.core.output<I>[], batch: BatchContext) => AsyncIterable<BatchStep<z.core.input<O>>>
+        : (inputs: readonly z.core.output<I>[], batch: BatchContext) => Promise<readonly (z.core.input<O> | Error)[]>
     : never;
 
 /**
@@ -95,6 +135,11 @@ export interface DeploymentClass<C extends ConfigType = ConfigType, M extends Me
   /** Schema of `user_config`, or a class made by `configClass`. */
   readonly config: C;
   readonly methods: M;
+  /**
+   * Names of the deployments that the class calls with `handle`, by keys of its choice. The option `handles` gives
+   * other names. No deployment may call itself, also not through others.
+   */
+  readonly handles?: Readonly<Record<string, string>>;
   /** Calls that one replica takes at the same time, unless the options set another number. Default: 5. */
   readonly maxOngoingRequests?: number;
   /** Returns models to fetch before the start, by keys of your choice: catalogue ids, hub addresses or paths. */

@@ -10,6 +10,7 @@ export interface MethodDefinition<
   Streaming extends boolean = boolean,
   End extends z.core.$ZodType | undefined = z.core.$ZodType | undefined,
   Fed extends FeedDefinition | undefined = FeedDefinition | undefined,
+  Batch extends number | undefined = number | undefined,
 > {
   readonly description: string;
   /** Schema of the parameters, by name. Arguments are checked against it and defaults are filled in. */
@@ -21,6 +22,10 @@ export interface MethodDefinition<
   readonly end?: End | undefined;
   /** Argument beside those of `input` whose values the caller sends while the method runs. Absent: there is none. */
   readonly feed?: Fed | undefined;
+  /** Most calls that a replica of a custom class computes together. Absent: it computes each by itself. */
+  readonly maxBatchSize?: Batch | undefined;
+  /** Seconds that a call waits for others of its batch. */
+  readonly batchWaitTimeoutS?: number | undefined;
   /** What a model does in it, for metrics. Absent: it is not a call that a model for texts answers. */
   readonly operation?: GenerationOperation | undefined;
   /** Whether its results are transcripts, which spans have if the operator wants contents. Default: no. */
@@ -56,24 +61,51 @@ interface MethodSchemas<Input extends z.core.$ZodType, Output extends z.core.$Zo
   readonly transcribes?: boolean;
 }
 
-/** Defines a method with one result. */
-export function method<I extends z.core.$ZodType, O extends z.core.$ZodType>(
-  schemas: MethodSchemas<I, O>,
-): MethodDefinition<I, O, false, undefined, undefined> {
+interface BatchOptions<B extends number | undefined> {
+  /**
+   * Most calls that the method gets together, 1 to 1000. With it, the class's method takes a list of inputs and returns
+   * a list of results; see `BatchContext`. Only in classes of one's own.
+   */
+  readonly maxBatchSize?: B;
+  /** Seconds that a call waits for others until the batch is full, 0 to 60. Default: 0.01. */
+  readonly batchWaitTimeoutS?: number;
+}
+
+/** Defines a method with one result. With `maxBatchSize`, the class computes several calls together. */
+export function method<
+  I extends z.core.$ZodType,
+  O extends z.core.$ZodType,
+  const B extends number | undefined = undefined,
+>(schemas: MethodSchemas<I, O> & BatchOptions<B>): MethodDefinition<I, O, false, undefined, undefined, B> {
   return { ...schemas, streaming: false };
 }
 
 /**
  * Defines a method that yields values one after the other: an async generator. With `end`, it may return a value after
- * the last one. With `feed`, it takes an async iterable as a further argument.
+ * the last one. With `feed`, it takes an async iterable as a further argument. With `maxBatchSize`, the class computes
+ * several calls together, which have neither `end` nor `feed`.
  */
 export function streamingMethod<
   I extends z.core.$ZodType,
   O extends z.core.$ZodType,
   E extends z.core.$ZodType | undefined = undefined,
   const F extends FeedDefinition | undefined = undefined,
->(schemas: MethodSchemas<I, O> & { readonly end?: E; readonly feed?: F }): MethodDefinition<I, O, true, E, F> {
+  const B extends number | undefined = undefined,
+>(
+  schemas: MethodSchemas<I, O> & BatchOptions<B> & { readonly end?: E; readonly feed?: F },
+): MethodDefinition<I, O, true, E, F, B> {
   return { ...schemas, streaming: true };
+}
+
+/** Returns the method of a table with the largest batch; undefined if no method computes calls together. */
+export function largestBatch(
+  methods: MethodTable,
+): { readonly method: string; readonly maxBatchSize: number } | undefined {
+  let largest: { readonly method: string; readonly maxBatchSize: number } | undefined;
+  for (const [name, { maxBatchSize }] of Object.entries(methods))
+    if (maxBatchSize !== undefined && maxBatchSize > (largest?.maxBatchSize ?? 0))
+      largest = { method: name, maxBatchSize };
+  return largest;
 }
 
 /** A deployment class, built in or custom. */

@@ -1,6 +1,7 @@
 import type * as z from 'zod';
 import { flattened } from '../../../base/core/async/async-values.ts';
 import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
+import { type CallLimits, limitedHandle } from './limited-handle.ts';
 import type { MethodDescription } from '../class/describe.ts';
 import type { FeedArgument, HasMethods, MethodDefinition, MethodTable } from '../class/method.ts';
 
@@ -24,6 +25,11 @@ type EndOf<End> = End extends z.core.$ZodType ? z.core.output<End> | undefined :
 export interface DescribedHandle extends DeploymentHandle {
   /** Methods with their descriptions and JSON Schemas. */
   readonly methods: Readonly<Record<string, MethodDescription>>;
+  /**
+   * Returns a handle to the same deployment whose calls have these limits: `handle.options({ timeoutS: 5 })`. Throws
+   * `ValidationError`, which names the option.
+   */
+  options(limits: CallLimits): this;
 }
 
 /**
@@ -47,7 +53,11 @@ export function withMethods<H extends DeploymentHandle>(
   methods: MethodTable | Readonly<Record<string, MethodDescription>>,
   describe: () => Readonly<Record<string, MethodDescription>>,
 ): H & DescribedHandle {
-  const handle = Object.defineProperty(base, 'methods', { get: describe, enumerable: true }) as H & DescribedHandle;
+  const options = (limits: CallLimits): DescribedHandle => withMethods(limitedHandle(base, limits), methods, describe);
+  const handle = Object.defineProperties(base, {
+    methods: { get: describe, enumerable: true },
+    options: { value: options, enumerable: true },
+  }) as H & DescribedHandle;
   for (const [name, { streaming }] of Object.entries(methods)) {
     if (name in handle) continue;
     const run = streaming

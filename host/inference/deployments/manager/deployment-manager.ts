@@ -1,10 +1,11 @@
+import { raceAbort } from '../../../base/core/abort.ts';
 import { type Clock, systemClock } from '../../../base/core/clock.ts';
 import { deferred } from '../../../base/core/deferred.ts';
 import { fail } from '../../../base/core/errors.ts';
 import type { Machine } from '../../devices/index.ts';
 import type { RequestContext } from '../../../base/core/request-context.ts';
 import { trackRequests } from '../../../base/core/async/request-scope.ts';
-import type { ReplicaSetStatus, Reservation } from '../../replicas/index.ts';
+import { failedDeployment, type ReplicaSetStatus, type Reservation } from '../../replicas/index.ts';
 import { type BoundDeployment, boundFrom, isBound } from '../class/bound-deployment.ts';
 import { check } from '../class/check.ts';
 import { cpusOfReplica, fewerThreads } from '../placement/cpu-plan.ts';
@@ -17,12 +18,14 @@ import { DeploymentStarter, type DeploymentStarterOptions, type Report } from '.
 import { type DeploymentDescription, describeDeployment, describeMethods } from '../class/describe.ts';
 import { DevicePlan, type DeviceReport } from '../placement/device-plan.ts';
 import { HandleOptions, type HandleOptionsInput } from '../handle/handle-options.ts';
+import { calleesFirst, calleesOf, callersOf, requireCallees, requireNoCycle } from './call-graph.ts';
 import { LlamaEmbeddingDeployment } from '../builtin/llama-embedding-deployment.ts';
 import { LlamaRerankDeployment } from '../builtin/llama-rerank-deployment.ts';
 import { LlamaTextGenerationDeployment } from '../builtin/llama-text-generation-deployment.ts';
 import { ManagedDeployment } from './managed-deployment.ts';
 import { OpenAITextGenerationDeployment } from '../builtin/openai-text-generation-deployment.ts';
 import { RoomMaker } from '../placement/room-maker.ts';
+import { servedCalls } from '../handle/served-calls.ts';
 import { type StartFailure, startFailure } from './start-failures.ts';
 import { type DescribedHandle, withMethods } from '../handle/typed-handle.ts';
 import { SpeakerDiarizationDeployment } from '../builtin/speech/speaker-diarization-deployment.ts';
@@ -108,8 +111,6 @@ export class DeploymentManager {
     this.#definitions = new Map(
       [...builtinDefinitions, ...(options.definitions ?? [])].map((definition) => [definition.name, definition]),
     );
-    this.#starter = new DeploymentStarter(options);
-    this.#changes = new DeploymentChanges(this.#starter, log);
     this.#calls = new DeploymentCalls({
       log,
       clock: this.#clock,
@@ -117,18 +118,24 @@ export class DeploymentManager {
       random: simulated?.random ?? Math.random,
       find: (name) => this.#require(name),
     });
+    this.#starter = new DeploymentStarter(options, {
+      methodsOf: (name) => this.#require(name).bound.definition.methods,
+      served: servedCalls((name, policy) => this.#calls.handle(name, policy)),
+    });
+    this.#changes = new DeploymentChanges(this.#starter, log);
     this.#roomMaker = new RoomMaker(() => this.#deployments.values());
   }
 
   /**
    * Registers the result of a class's `options`, or an entry of the configuration file. Throws `ValidationError`, which
-   * names the deployment and the key.
+   * names the deployment and the key, also when deployments would call each other in a circle.
    */
   register(name: string, deployment: BoundDeployment | DeploymentOptionsInput): BoundDeployment {
     trackRequests();
     const what = `deployment ${name}`;
     if (this.#deployments.has(name)) throw fail('DeploymentExists', `${what} is already registered`);
     const bound = this.#bind(name, deployment);
+    requireNoCycle(name, this.registered().set(name, bound));
     this.#deployments.set(name, new ManagedDeployment(name, bound));
     this.#namesChanged();
     return bound;
@@ -145,7 +152,7 @@ export class DeploymentManager {
   }
 
   /** Returns the current definition and options of each deployment, in the order of registration. */
-  registered(): ReadonlyMap<string, BoundDeployment> {
+  registered(): Map<string, BoundDeployment> {
     return new Map([...this.#deployments.values()].map(({ name, bound }) => [name, bound]));
   }
 
@@ -162,24 +169,31 @@ export class DeploymentManager {
   }
 
   /**
-   * Fetches models and starts the replicas of all deployments. When one fails, all are stopped, and the error says
-   * which deployments failed and why.
+   * Fetches models and starts the replicas of all deployments. A deployment starts after those that it calls. When one
+   * fails, all are stopped, and the error says which deployments failed and why. Throws `ValidationError` if one calls
+   * a deployment that is not registered.
    */
   async start({ signal, onProgress, sequential = false }: StartOptions = {}): Promise<void> {
-    const deployments = [...this.#deployments.values()].filter(({ state }) => state === 'registered');
-    if (deployments.length === 0) return;
+    const waiting = [...this.#deployments.values()].filter(({ state }) => state === 'registered');
+    if (waiting.length === 0) return;
+    const all = this.registered();
+    for (const { name } of waiting) requireCallees(name, all);
+    const deployments = calleesFirst(
+      waiting.map(({ name }) => name),
+      all,
+    ).map((name) => this.#require(name));
     const giveUp = new AbortController();
-    const all = AbortSignal.any([giveUp.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
+    const ending = AbortSignal.any([giveUp.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
     // Devices are detected while the first model is fetched. A deployment that asks for too much ends the fetch.
-    const plan = this.#makePlan(all);
+    const plan = this.#makePlan(ending);
     const places = plan.then((made) => made.reserve(deployments.map(planned)));
     places.catch((error: unknown) => giveUp.abort(error));
     const failures: StartFailure[] = [];
     const onFailure = (deployment: string, error: unknown): void => {
-      if (all.aborted) return; // it was stopped and did not fail
+      if (ending.aborted) return; // it was stopped and did not fail
       failures.push({ deployment, error });
       if (failures.length === 1)
-        void this.#clock.delay(FAILURE_WINDOW_MS, all).then(
+        void this.#clock.delay(FAILURE_WINDOW_MS, ending).then(
           () => giveUp.abort(error),
           () => {},
         );
@@ -187,23 +201,23 @@ export class DeploymentManager {
     const starts: Promise<void>[] = [];
     // Models are fetched one after the other, while the addon is built and replicas load.
     for (const deployment of deployments) {
-      if (all.aborted || (sequential && failures.length > 0)) break;
+      if (ending.aborted || (sequential && failures.length > 0)) break;
       const { fetched, started } = this.#deploy(
         deployment,
         plan,
         places.then((each) => each.get(deployment.name)),
-        all,
+        ending,
         onProgress,
       );
       starts.push(started.catch((error: unknown) => onFailure(deployment.name, error)));
       await (sequential ? starts.at(-1) : fetched);
     }
     await Promise.all(starts);
-    if (failures.length === 0 && !all.aborted) return;
+    if (failures.length === 0 && !ending.aborted) return;
     giveUp.abort();
     await this.shutdown({ graceMs: 0 });
     signal?.throwIfAborted();
-    throw failures.length > 0 ? startFailure(failures) : all.reason;
+    throw failures.length > 0 ? startFailure(failures) : ending.reason;
   }
 
   /** Starts a deployment that is new or has failed. Rejects like {@link start}, without stopping other deployments. */
@@ -214,6 +228,7 @@ export class DeploymentManager {
       throw fail('DeploymentRunning', `deployment ${name} is already running; update it to change it`, {
         data: { deployment: name },
       });
+    requireCallees(name, this.registered());
     const all = AbortSignal.any([deployment.ending.signal, this.#stopping.signal, ...(signal ? [signal] : [])]);
     all.throwIfAborted();
     const makePlan = async (): Promise<DevicePlan> => {
@@ -268,13 +283,19 @@ export class DeploymentManager {
 
   /**
    * Removes the deployment. New calls are refused. Running calls may finish for `graceMs` or the time in the options,
-   * whichever is less. A start or change in progress is ended.
+   * whichever is less. A start or change in progress is ended. Throws `DeploymentInUse` if another deployment that was
+   * started calls it.
    */
   async remove(
     name: string,
     { graceMs = Number.POSITIVE_INFINITY }: { readonly graceMs?: number } = {},
   ): Promise<void> {
     const deployment = this.#require(name);
+    const callers = callersOf(name, this.registered()).filter((one) => this.#require(one).state !== 'registered');
+    if (callers.length > 0)
+      throw fail('DeploymentInUse', `deployment ${name} cannot be removed, because ${callers.join(', ')} calls it`, {
+        data: { deployment: name, callers },
+      });
     if (!deployment.enter('remove')) deployment.requireIdle();
     deployment.ending.abort(
       fail('DeploymentStopped', `deployment ${name} is being removed`, {
@@ -299,6 +320,9 @@ export class DeploymentManager {
   ): Promise<UpdateReport> {
     const deployment = this.#require(name);
     const bound = this.#bind(name, given);
+    const all = this.registered().set(name, bound);
+    requireNoCycle(name, all);
+    requireCallees(name, all);
     if (!(watchS >= 0 && watchS <= MAX_WATCH_S))
       throw fail('ValidationError', `deployment ${name}: watchS must be 0 to ${MAX_WATCH_S} seconds`);
     const [before, after] = [deployment.bound.definition.name, bound.definition.name];
@@ -312,11 +336,11 @@ export class DeploymentManager {
       deployment.bound = bound; // the next load uses it
       return { deployment: name, outcome: 'updated', how: 'in-place', replaced: 0, reason: '', lastLines: [] };
     }
-    return this.#change(deployment, signal, async (all) => {
-      const plan = await this.#makePlan(all);
+    return this.#change(deployment, signal, async (ending) => {
+      const plan = await this.#makePlan(ending);
       const progress: Report = (fraction, text) => onProgress?.({ deployment: name, fraction, text });
       const report = await this.#changes.update(deployment, bound, plan, {
-        signal: all,
+        signal: ending,
         progress,
         watchS,
         cpusOf: (next) => this.#cpusOf(deployment, next, plan),
@@ -432,6 +456,7 @@ export class DeploymentManager {
         const [spec, reserved] = await Promise.all([prepared, places]);
         deployment.coming = spec;
         if (!reserved) throw new Error(`no places were planned for ${name}`);
+        await this.#calleesReady(deployment, all);
         await this.#starter.start(deployment, spec, reserved, {
           signal: all,
           progress,
@@ -454,6 +479,20 @@ export class DeploymentManager {
     const started = start();
     deployment.work = started.catch(() => {});
     return { fetched: fetched.promise, started };
+  }
+
+  /** Waits until the deployments that a deployment calls serve. Throws `FailedDeployment` if one does not. */
+  async #calleesReady({ name, bound }: ManagedDeployment, signal: AbortSignal): Promise<void> {
+    for (const callee of calleesOf(bound).map((one) => this.#require(one))) {
+      await raceAbort(callee.work, signal);
+      try {
+        callee.requireReplicas();
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error);
+        const { message } = failedDeployment(name, `it calls ${callee.name}, which does not serve: ${why}`);
+        throw fail('FailedDeployment', message, { data: { deployment: name }, cause: error });
+      }
+    }
   }
 
   async #unload(deployment: ManagedDeployment, graceMs: number): Promise<void> {

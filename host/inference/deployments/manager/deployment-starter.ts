@@ -3,7 +3,11 @@ import type { Logger } from '../../../base/core/log/logger.ts';
 import type { Telemetry } from '../../../base/core/telemetry.ts';
 import { failedDeployment, type MakeRoom, ReplicaSet, type ReplicaSetOptions } from '../../replicas/index.ts';
 import type { BoundDeployment } from '../class/bound-deployment.ts';
-import type { ModelSource, ReplicaSpec } from '../class/deployment-definition.ts';
+import type { CalledDeployment, ModelSource, ReplicaSpec } from '../class/deployment-definition.ts';
+import type { DeploymentOptions } from '../class/deployment-options.ts';
+import { describeMethods } from '../class/describe.ts';
+import type { MethodTable } from '../class/method.ts';
+import type { ServedMethods } from '../../rpc/index.ts';
 import type { DeploymentPlaces } from '../placement/deployment-places.ts';
 import type { ManagedDeployment } from './managed-deployment.ts';
 import { replicaVersion } from './version-of.ts';
@@ -27,15 +31,25 @@ export interface DeploymentStarterOptions {
   readonly simulated?: Pick<ReplicaSetOptions, 'clock' | 'random' | 'spawn'> | undefined;
 }
 
+/** What a starter needs of the other deployments. */
+export interface OtherDeployments {
+  /** Returns the methods of a deployment. Throws `DeploymentNotFound`. */
+  methodsOf(name: string): MethodTable;
+  /** What replicas may call. */
+  readonly served: ServedMethods;
+}
+
 /** Reports progress of one deployment. */
 export type Report = (fraction: number | undefined, text: string) => void;
 
 /** Starts deployments: fetches the models and starts the first replicas. */
 export class DeploymentStarter {
   readonly #options: DeploymentStarterOptions;
+  readonly #others: OtherDeployments;
 
-  constructor(options: DeploymentStarterOptions) {
+  constructor(options: DeploymentStarterOptions, others: OtherDeployments) {
     this.#options = options;
+    this.#others = others;
   }
 
   /**
@@ -59,6 +73,7 @@ export class DeploymentStarter {
         log,
         signal,
         numGpus,
+        called: this.#calledBy(options),
         cpus,
         buildImages: async () => this.#options.buildImages?.(signal),
         progress,
@@ -100,11 +115,18 @@ export class DeploymentStarter {
       nice: this.#options.nice ?? 10,
       onProgress: ({ fraction, text }) => progress(fraction, text),
       makeRoom,
+      served: this.#others.served,
       telemetry: this.#options.telemetry,
       weightOf: this.#options.weightOf,
       ...this.#options.simulated,
     });
     await deployment.replicas.start(signal);
+  }
+
+  #calledBy({ handles = {} }: DeploymentOptions): Record<string, CalledDeployment> {
+    const called = ([key, name]: [string, string]) =>
+      [key, { name, methods: describeMethods(this.#others.methodsOf(name)) }] as const;
+    return Object.fromEntries(Object.entries(handles).map(called));
   }
 
   version(bound: BoundDeployment, spec: ReplicaSpec, places: DeploymentPlaces): ReturnType<typeof replicaVersion> {

@@ -11,16 +11,23 @@ import type { CallContext as ReplicaCall, ServedMethod } from '../../rpc/index.t
 import { check } from '../class/check.ts';
 import { schemaOf } from '../class/config-class.ts';
 import type { CustomSpec } from '../class/custom-definition.ts';
+import { attachHandles } from '../class/host-handles.ts';
+import { batchedMethod, type BatchedMethodOptions, batchedStream } from './batched-method.ts';
+import { calledDeployments } from './called-deployments.ts';
 import type { CallContext, Deployment, DeploymentClass, DeploymentContext } from '../class/deployment.ts';
 import type { MethodDefinition } from '../class/method.ts';
 
 type Method = (args: unknown, context: CallContext) => Promise<unknown> | AsyncIterable<unknown, unknown>;
 
-export async function start(spec: CustomSpec, { log, progress, artifactPath }: StartContext): Promise<Implementation> {
+export async function start(
+  spec: CustomSpec,
+  { log, progress, artifactPath, host }: StartContext,
+): Promise<Implementation> {
   const type = await importClass(spec);
   trackRequests(); // the class may call other deployments
   const code = codeStamp(fileURLToPath(spec.module)); // computed while the model loads
   const deployment = new type() as Deployment;
+  attachHandles(deployment, calledDeployments(type.name, spec.called, host));
   const context = ({ models }: CustomSpec): DeploymentContext => ({ log, progress, models, artifactPath });
   await deployment.applyConfig?.(configOf(type, spec.config), context(spec));
   const methods = Object.entries(type.methods).map(([name, definition]) => [
@@ -71,9 +78,10 @@ function implementationOf(
   deployment: Deployment,
   type: string,
   name: string,
-  { output, streaming, end }: MethodDefinition,
+  definition: MethodDefinition,
   log: Logger,
 ): ServedMethod {
+  const { output, streaming, end, maxBatchSize } = definition;
   const method = (deployment as unknown as Record<string, Method>)[name]!;
   const checked = (value: unknown, schema = output): unknown => {
     try {
@@ -82,32 +90,41 @@ function implementationOf(
       throw fail('InvalidOutput', (error as Error).message, { cause: error });
     }
   };
-  const run = (
-    args: Record<string, unknown>,
-    { signal, progress = () => {}, ...context }: ReplicaCall,
-    scope: RequestScope,
-  ): ReturnType<Method> =>
-    scope.run(() =>
-      method.call(deployment, args, {
-        ...requestContextOf(context),
-        signal,
-        progress,
-        get log() {
-          return log.child({ requestId: context.requestId });
-        },
-      }),
-    );
-  const scopeOf = (context: ReplicaCall): RequestScope =>
-    new RequestScope({ ...requestContextOf(context), signal: context.signal });
+  if (maxBatchSize !== undefined) {
+    const compute = method.bind(deployment) as unknown as BatchedMethodOptions['compute'];
+    const options = { type, name, definition, log, checked, compute };
+    const batched = streaming ? batchedStream(options) : batchedMethod(options);
+    return (args, context) => batched(args, contextOf(context, log));
+  }
+  const run = (args: Record<string, unknown>, context: CallContext, scope: RequestScope): ReturnType<Method> =>
+    scope.run(() => method.call(deployment, args, context));
   if (!streaming)
-    return async (args, context) => {
+    return async (args, given) => {
+      const context = contextOf(given, log);
       using scope = scopeOf(context);
       return checked(await run(args, context, scope));
     };
-  return async function* stream(args, context) {
+  return async function* stream(args, given) {
+    const context = contextOf(given, log);
     using scope = scopeOf(context);
     const values = scope.around(run(args, context, scope) as AsyncIterable<unknown, unknown, undefined>);
     const result = yield* flatMapped(values, (value) => [checked(value)]);
     return end === undefined || result === undefined ? undefined : checked(result, end);
+  };
+}
+
+const scopeOf = (context: CallContext): RequestScope =>
+  new RequestScope(Object.assign(requestContextOf(context), { signal: context.signal }));
+
+/** Returns what a method of a class gets with a call. */
+function contextOf({ signal, progress = () => {}, id, ...facts }: ReplicaCall, log: Logger): CallContext {
+  return {
+    ...requestContextOf(facts),
+    call: id,
+    signal,
+    progress,
+    get log() {
+      return log.child({ requestId: facts.requestId });
+    },
   };
 }

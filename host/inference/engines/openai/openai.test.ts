@@ -4,7 +4,7 @@ import * as assert from 'uvu/assert';
 import { drained } from '../../../base/core/async/async-values.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import type { Implementation } from '../../replicas/process/implementation.ts';
-import type { CallContext } from '../../rpc/index.ts';
+import { type CallContext, CallClient } from '../../rpc/index.ts';
 import type { ChatOutputWithDetails, GenerationDetails } from '../../../base/schemas/index.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
 import { OpenAITextGenerationConfig, OpenAITextGenerationDeployment } from '../../deployments/index.ts';
@@ -40,6 +40,7 @@ async function open({ baseUrl }: ScriptedServer, config: Config = {}): Promise<I
     artifactPath: () => Promise.reject(new Error('no artifacts')),
     growingPaths: () => Promise.reject(new Error('no artifacts')),
     progress: () => {},
+    host: new CallClient(() => {}),
   });
 }
 

@@ -5,8 +5,9 @@ import type { Logger, LogFields, LogLevel } from '../../../base/core/log/logger.
 import { FrameSocket } from '../../rpc/frame-socket.ts';
 import { markReplica } from '../process/in-replica.ts';
 import type { Implementation, StartImplementation } from '../process/implementation.ts';
-import type { HostFrame, ReplicaFrame } from '../../rpc/frames.ts';
+import { type HostFrame, isCallAnswer, isCallRequest, type ReplicaFrame } from '../../rpc/frames.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
+import { CallClient } from '../../rpc/call-client.ts';
 import { CallServer } from '../../rpc/call-server.ts';
 import { ownMemory } from './own-memory.ts';
 
@@ -32,6 +33,9 @@ const socket = new FrameSocket<HostFrame, ReplicaFrame>(new Socket({ fd: SOCKET_
   onClose: () => process.kill(process.pid, 'SIGKILL'),
 });
 
+/** Calls of the host: what the implementation asks other deployments. */
+const calls = new CallClient((frame) => socket.send(frame as ReplicaFrame));
+
 // A terminal sends these to the whole group, and systemd to all processes of a unit. The host decides when a replica
 // ends: calls may still finish on it. When the host ends, the socket closes, and the kernel kills this process.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
@@ -39,34 +43,22 @@ process.on('uncaughtException', (error) => void outsideOfCalls('uncaught excepti
 process.on('unhandledRejection', (error) => void outsideOfCalls('unhandled rejection', error));
 
 function onFrame(frame: HostFrame): void {
+  if (isCallAnswer(frame)) {
+    calls.onAnswer(frame);
+    return;
+  }
+  if (isCallRequest(frame)) {
+    if (server) server.onRequest(frame);
+    else if (frame.type === 'call') refuse(frame.id);
+    return;
+  }
   switch (frame.type) {
     case 'start':
       if (!starting) void start(frame);
       starting = true;
       return;
-    case 'call':
-      if (server) void server.run(frame);
-      else
-        socket.send({
-          type: 'error',
-          id: frame.id,
-          error: toErrorRecord(fail('ReplicaNotReady', 'the replica is not ready')),
-        });
-      return;
     case 'reconfigure':
       void reconfigure(frame.id, frame.spec);
-      return;
-    case 'cancel':
-      server?.cancel(frame.id);
-      return;
-    case 'ack':
-      server?.acknowledge(frame.id, frame.values);
-      return;
-    case 'feed':
-      server?.feed(frame.id, frame.values);
-      return;
-    case 'fed':
-      server?.endFeed(frame.id, frame.error);
       return;
     case 'ping':
       void answerPing();
@@ -79,6 +71,10 @@ function onFrame(frame: HostFrame): void {
   }
 }
 
+function refuse(id: number): void {
+  socket.send({ type: 'error', id, error: toErrorRecord(fail('ReplicaNotReady', 'the replica is not ready')) });
+}
+
 async function start(frame: StartFrame): Promise<void> {
   try {
     const module = (await import(frame.implementation)) as { readonly start?: StartImplementation };
@@ -88,6 +84,7 @@ async function start(frame: StartFrame): Promise<void> {
       artifactPath: async (artifact) => (await artifacts()).artifactPath(artifact, frame.artifactsDirs),
       growingPaths: async (ids, endId) => (await artifacts()).growingPaths(ids, endId, frame.artifactsDirs),
       progress: (fraction, text) => socket.send({ type: 'progress', fraction, text }),
+      host: calls,
     });
     await warmUp(implementation);
     server = new CallServer(implementation.methods, (answer) => socket.send(answer));

@@ -1,6 +1,6 @@
 import type { Logger } from '../../../base/core/log/logger.ts';
 import type { Artifact } from '../../../base/schemas/index.ts';
-import type { GpuMemory, ReplicaMetric, ServedMethods } from '../../rpc/index.ts';
+import type { CallClient, GpuMemory, ReplicaMetric, ServedMethods } from '../../rpc/index.ts';
 
 /** The loaded implementation of a deployment inside a replica. */
 export interface Implementation {
@@ -59,6 +59,8 @@ export interface StartContext {
   ): Promise<{ readonly files: readonly string[]; readonly end: string }>;
   /** Reports the progress of loading: 0 to 1, or undefined when unknown. */
   progress(fraction: number | undefined, text: string): void;
+  /** Calls what the host serves to replicas. */
+  readonly host: Pick<CallClient, 'call' | 'stream'>;
 }
 
 /** The function `start` that a module for replicas exports. A rejection is final: the deployment has failed. */

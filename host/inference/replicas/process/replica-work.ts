@@ -1,6 +1,9 @@
 import { type Clock, within } from '../../../base/core/clock.ts';
-import type { CallAnswer, HostFrame } from '../../rpc/frames.ts';
+import { fromWireContext } from '../../../base/core/request-context.ts';
+import { type CallAnswer, type CallRequest, type HostFrame, isCallRequest } from '../../rpc/frames.ts';
 import { CallClient, type RpcCallOptions } from '../../rpc/call-client.ts';
+import { CallServer } from '../../rpc/call-server.ts';
+import type { ServedMethods } from '../../rpc/method.ts';
 import { replicaLost } from './replica-lost.ts';
 import { nextState, type ReplicaEvent, type ReplicaState } from './replica-state.ts';
 import { deferred } from '../../../base/core/deferred.ts';
@@ -9,6 +12,8 @@ export interface ReplicaWorkOptions {
   readonly deployment: string;
   readonly name: string;
   readonly clock: Clock;
+  /** What the replica may call. Default: nothing. */
+  readonly served?: ServedMethods | undefined;
   send(frame: HostFrame): void;
   /** Called after each change of state and before its consequences. */
   onState?: ((state: ReplicaState) => void) | undefined;
@@ -18,6 +23,8 @@ export interface ReplicaWorkOptions {
 export class ReplicaWork {
   readonly #options: ReplicaWorkOptions;
   readonly #connection: CallClient;
+  /** Runs the calls of the replica. */
+  readonly #server: CallServer;
   readonly #idle = deferred();
   #state: ReplicaState = 'starting';
   #ongoing = 0;
@@ -25,6 +32,14 @@ export class ReplicaWork {
   constructor(options: ReplicaWorkOptions) {
     this.#options = options;
     this.#connection = new CallClient((frame) => options.send(frame));
+    this.#server = new CallServer(
+      options.served ?? {},
+      (frame) => options.send(frame),
+      ({ context, parent }) => {
+        const meter = parent === undefined ? undefined : this.#connection.meterOf(parent);
+        return Object.assign(fromWireContext(context), meter && { meter });
+      },
+    );
   }
 
   get state(): ReplicaState {
@@ -52,8 +67,9 @@ export class ReplicaWork {
     await this.#connection.reconfigure(spec);
   }
 
-  onAnswer(frame: CallAnswer): void {
-    this.#connection.onAnswer(frame);
+  onFrame(frame: CallAnswer | CallRequest): void {
+    if (isCallRequest(frame)) this.#server.onRequest(frame);
+    else this.#connection.onAnswer(frame);
   }
 
   /** Applies the event. Returns false when it is invalid in this state. */
@@ -84,6 +100,7 @@ export class ReplicaWork {
 
   #fail(signal: NodeJS.Signals | null, how: string, planned: boolean): void {
     const { deployment, name } = this.#options;
+    this.#server.cancelAll(); // their results have no use any more
     this.#connection.failAll(() => replicaLost({ deployment, replica: name, signal, how, planned }));
   }
 

@@ -85,6 +85,7 @@ export class Replica implements RunningReplica {
       deployment: options.deployment,
       name: options.name,
       clock: systemClock,
+      served: options.served,
       send: (frame) => this.#socket.send(frame),
       onState: options.onState,
     });
@@ -212,7 +213,7 @@ export class Replica implements RunningReplica {
         this.#options.onMetrics?.(frame.metrics);
         return;
       default:
-        this.#work.onAnswer(frame);
+        this.#work.onFrame(frame);
     }
   }
 

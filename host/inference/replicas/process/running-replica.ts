@@ -2,6 +2,7 @@ import type { Logger } from '../../../base/core/log/logger.ts';
 import type { RpcCallOptions } from '../../rpc/call-client.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 import type { ReplicaMetric } from '../../rpc/replica-metrics.ts';
+import type { ServedMethods } from '../../rpc/method.ts';
 import type { ReplicaState } from './replica-state.ts';
 
 export interface ReplicaOptions {
@@ -13,6 +14,8 @@ export interface ReplicaOptions {
   /** Start parameters: JSON that `start` gets. */
   readonly spec: unknown;
   readonly log: Logger;
+  /** What the process may call in the host. Default: nothing. */
+  readonly served?: ServedMethods | undefined;
   /** Environment of the process. */
   readonly env: NodeJS.ProcessEnv;
   readonly nice: number;

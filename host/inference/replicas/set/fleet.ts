@@ -5,6 +5,7 @@ import { type RestartDelay, restartDelayMs } from '../slot/backoff.ts';
 import { OutcomeHealth, Tally } from '../process/outcomes.ts';
 import { Replica } from '../process/replica.ts';
 import type { ReplicaPool } from '../pool/replica-pool.ts';
+import type { ServedMethods } from '../../rpc/method.ts';
 import { ReplicaSlot, type SlotFailure } from '../slot/replica-slot.ts';
 import type { ReplicaMetrics } from './replica-metrics.ts';
 import type { DevicePlace, ReplicaVersion } from './replica-version.ts';
@@ -42,6 +43,8 @@ export interface FleetOptions {
   readonly random: () => number;
   readonly restartDelay?: RestartDelay | undefined;
   readonly spawn?: SpawnReplica | undefined;
+  /** What the processes may call in the host. Default: nothing. */
+  readonly served?: ServedMethods | undefined;
   /** Records what the processes measure. */
   readonly metrics: ReplicaMetrics;
   /** Pool to which ready replicas are added. */
@@ -232,7 +235,7 @@ export class Fleet {
   }
 
   #spawn(member: Member, name: string, place: DevicePlace): RunningReplica {
-    const { deployment, log, env, nice, pool } = this.#options;
+    const { deployment, log, env, nice, pool, served } = this.#options;
     const { version } = member;
     const { implementation, spec, startTimeoutMs, healthPeriodMs, healthTimeoutMs } = version;
     const spawn: SpawnReplica = this.#options.spawn ?? ((options) => new Replica(options));
@@ -245,6 +248,7 @@ export class Fleet {
       spec,
       log,
       nice,
+      served,
       startTimeoutMs,
       healthPeriodMs,
       healthTimeoutMs,

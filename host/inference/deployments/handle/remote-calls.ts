@@ -1,0 +1,27 @@
+// Calls of deployments by another process, in the terms of rpc/.
+import { requestContextOf } from '../../../base/core/request-context.ts';
+import { withRequest } from '../../../base/core/async/request-scope.ts';
+import type { CallContext, RpcCallOptions } from '../../rpc/index.ts';
+import type { CallOptions } from './deployment-handle.ts';
+
+/** Returns the options with which a process sends a call. */
+export function rpcOptionsOf(given: CallOptions): RpcCallOptions {
+  const { signal, onProgress, ...context } = withRequest(given);
+  return {
+    ...requestContextOf(context),
+    ...{ signal, onProgress: onProgress && ((fraction) => onProgress({ stage: 'running', fraction, text: '' })) },
+  };
+}
+
+/** Returns the options of a call that came from another process. */
+export function callOptionsOf({ signal, progress, ...context }: CallContext): CallOptions {
+  return {
+    ...requestContextOf(context),
+    signal,
+    onProgress:
+      progress &&
+      (({ stage, fraction }) => {
+        if (stage === 'running' && fraction !== undefined) progress(fraction);
+      }),
+  };
+}

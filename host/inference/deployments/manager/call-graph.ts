@@ -1,0 +1,59 @@
+import { fail } from '../../../base/core/errors.ts';
+import type { BoundDeployment } from '../class/bound-deployment.ts';
+
+/** Deployments by name. */
+export type Bound = ReadonlyMap<string, BoundDeployment>;
+
+/** Returns the names of the deployments that a deployment calls. */
+export const calleesOf = ({ options }: BoundDeployment): string[] => [...new Set(Object.values(options.handles ?? {}))];
+
+/** Throws `ValidationError`, which has the path, if a deployment calls itself, perhaps through others. */
+export function requireNoCycle(name: string, all: Bound): void {
+  const path = pathBetween(name, name, all, new Set());
+  if (path)
+    throw fail(
+      'ValidationError',
+      `deployment ${name}: handles: a deployment must not call itself: ${[name, ...path].join(' → ')}`,
+    );
+}
+
+/** Throws `ValidationError`, which has the key, if a deployment calls one that is not there. */
+export function requireCallees(name: string, all: Bound): void {
+  for (const [key, callee] of Object.entries(all.get(name)?.options.handles ?? {}))
+    if (!all.has(callee))
+      throw fail(
+        'ValidationError',
+        `deployment ${name}: handles.${key}: there is no deployment ${callee}; deployments are: ` +
+          [...all.keys()].join(', '),
+      );
+}
+
+/** Returns the names in an order in which each comes after those that it calls. There is no cycle. */
+export function calleesFirst(names: Iterable<string>, all: Bound): string[] {
+  const wanted = new Set(names);
+  const ordered = new Set<string>();
+  const visit = (name: string): void => {
+    if (ordered.has(name)) return;
+    const bound = all.get(name);
+    if (bound) calleesOf(bound).forEach(visit);
+    ordered.add(name);
+  };
+  wanted.forEach(visit);
+  return [...ordered].filter((name) => wanted.has(name));
+}
+
+/** Returns the names of the deployments that call `callee`. */
+export const callersOf = (callee: string, all: Bound): string[] =>
+  [...all].filter(([, bound]) => calleesOf(bound).includes(callee)).map(([name]) => name);
+
+/** Returns the names after `from` on a path of calls to `to`; undefined if there is none. */
+function pathBetween(from: string, to: string, all: Bound, seen: Set<string>): string[] | undefined {
+  const bound = all.get(from);
+  if (!bound || seen.has(from)) return undefined;
+  seen.add(from);
+  for (const callee of calleesOf(bound)) {
+    const rest = callee === to ? [] : pathBetween(callee, to, all, seen);
+    if (rest) return [callee, ...rest];
+  }
+  return undefined;
+}

@@ -1,0 +1,253 @@
+// Deployments that call deployments, in real replicas: relay → sentiment, and outer → relay → sentiment.
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import type { UsageMeter } from '../../../base/core/usage/usage-meter.ts';
+import { silentLogger } from '../../../base/core/log/logger.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
+import { until } from '../../replicas/fixtures/sample-sets.ts';
+import { DeploymentManager } from '../manager/deployment-manager.ts';
+import { RelayDeployment } from '../fixtures/relay-deployment.ts';
+import { SentimentDeployment } from '../fixtures/sentiment-deployment.ts';
+import type { HandleOf } from '../handle/typed-handle.ts';
+
+const Called = suite('a deployment that calls others');
+
+type Relay = HandleOf<typeof RelayDeployment>;
+type Facts = Record<string, unknown>;
+
+const open = new Set<DeploymentManager>();
+const newManager = (): DeploymentManager => {
+  const models = { pull: async (id: string) => ({ path: id }) };
+  const manager = new DeploymentManager({ log: silentLogger, models, env: process.env });
+  open.add(manager);
+  return manager;
+};
+
+let shared: DeploymentManager;
+let outer: Relay;
+let relay: Relay;
+let sentiment: HandleOf<typeof SentimentDeployment>;
+
+Called.before(async () => {
+  shared = await started();
+  outer = shared.handle('outer') as Relay;
+  relay = shared.handle('relay') as Relay;
+  sentiment = shared.handle('sentiment') as typeof sentiment;
+});
+Called.after(async () => {
+  await Promise.all([...open].map((manager) => manager.shutdown({ graceMs: 0 })));
+});
+
+async function started(sequential = true): Promise<DeploymentManager> {
+  const manager = newManager();
+  // Callers come first, and start last.
+  manager.register('outer', RelayDeployment.options({ handles: { next: 'relay' } }));
+  manager.register('relay', RelayDeployment.options());
+  manager.register('sentiment', SentimentDeployment.options({ num_replicas: 2, max_ongoing_requests: 10 }));
+  await manager.start({ sequential });
+  return manager;
+}
+
+const ask = async (handle: Relay, method: string, args = {}, options = {}): Promise<Facts> =>
+  (await handle.ask({ method, args }, options)) as Facts;
+
+Called('answers through the host, with streams, feeds and descriptions', async () => {
+  assert.equal(await ask(relay, 'classify', { text: 'great' }), { label: 'positive', score: 1 });
+  const words: string[] = [];
+  const text = Array.from({ length: 1000 }, (_, n) => `w${n}`).join(' ');
+  const stream = outer.words({ text });
+  for (let step = await stream.next(); ; step = await stream.next()) {
+    if (step.done) {
+      assert.equal(step.value, { count: 1000 }, 'what the method returned');
+      break;
+    }
+    words.push(step.value.word);
+  }
+  assert.is(words.join(' '), text);
+  async function* texts(): AsyncGenerator<string> {
+    for (let n = 0; n < 200; n += 1) yield n % 2 === 0 ? 'good' : 'bad';
+  }
+  const labels: unknown[] = [];
+  for await (const label of relay.judge({ texts: texts() })) labels.push(label);
+  assert.equal([labels.length, labels[0], labels[199]], [200, { label: 'positive' }, { label: 'negative' }]);
+  assert.equal(await relay.described(), JSON.parse(JSON.stringify(sentiment.methods)));
+});
+
+Called('asks for no more of a stream than its reader takes', async () => {
+  const text = Array.from({ length: 5000 }, () => 'word').join(' ');
+  const stream = outer.words({ text: `${text} wait` });
+  for (let n = 0; n < 10; n += 1) await stream.next();
+  await sentiment.facts(); // streams advance meanwhile
+  let read = 10;
+  for await (const { word } of stream) {
+    read += 1;
+    if (word === 'wait') break;
+  }
+  assert.is(read, 5001);
+});
+
+Called('can call when it loads, because the others are ready before', async () => {
+  assert.is(((await relay.first()) as Facts)['broken'], null);
+  assert.is(((await outer.first()) as Facts)['requestId'], null);
+});
+
+Called('passes the facts of the request on, through all levels', async () => {
+  const deadlineAt = performance.now() + 60_000;
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+  const given = { requestId: 'r-7', userId: 'Zoë', priority: 7, deadlineAt, traceparent };
+  const asked = { method: 'ask', args: { method: 'facts' } };
+  const told = (await outer.ask(asked, given)) as Facts;
+  assert.equal([told['requestId'], told['userId'], told['priority']], ['r-7', 'Zoë', 7]);
+  assert.is(String(told['traceparent']).slice(3, 35), traceparent.slice(3, 35));
+  assert.ok(Number(told['leftMs']) > 0 && Number(told['leftMs']) <= 60_000);
+});
+
+Called('measures all calls for the request', async () => {
+  const calls: string[] = [];
+  const meter = {
+    maxOutputTokens: undefined,
+    call: (deployment: string) => {
+      calls.push(deployment);
+      return { computed: () => {}, values: () => {}, heard: () => {}, end: () => calls.push(`${deployment} ended`) };
+    },
+  } as unknown as UsageMeter;
+  await outer.ask({ method: 'ask', args: { method: 'facts' } }, { meter });
+  assert.equal(
+    calls.filter((call) => !call.endsWith('ended')),
+    ['outer', 'relay', 'sentiment'],
+  );
+});
+
+Called('cancels the calls of all levels when the caller leaves', async () => {
+  const count = async (): Promise<number> => {
+    const all = await Promise.all(Array.from({ length: 8 }, () => sentiment.facts()));
+    const each = new Map(all.map(({ pid, cancelled }) => [pid, Number(cancelled)]));
+    return [...each.values()].reduce((sum, n) => sum + n, 0);
+  };
+  const running = (): number =>
+    shared.status()['sentiment']?.replicas.reduce((sum, { ongoing }) => sum + ongoing, 0) ?? 0;
+  const before = await count();
+  const leaving = new AbortController();
+  const asked = { method: 'ask', args: { method: 'untilCancelled' } };
+  const waiting = errorOf(outer.ask(asked, { signal: leaving.signal }), Error);
+  await until(() => running() === 1, 'the call has come to the last deployment');
+  const reason = new Error('enough');
+  leaving.abort(reason);
+  assert.is(await waiting, reason);
+  await until(async () => (await count()) === before + 1, 'the last deployment knows that the caller has left');
+  for await (const _ of outer.words({ text: 'one wait' })) break;
+  await until(() => running() === 0, 'the stream has ended everywhere');
+});
+
+Called('ends a call of another deployment after its time', async () => {
+  const limits = { timeoutS: 0.2 };
+  const error = await errorOf(relay.ask({ method: 'untilCancelled', limits }));
+  assert.equal(
+    [error.name, error.kind, error.message],
+    ['DeadlineExceeded', 'deadline-exceeded', 'deployment sentiment did not finish untilCancelled within 0.2 s'],
+  );
+  const { priority } = (await relay.ask({ method: 'facts', limits: { priority: -3 } })) as Facts;
+  assert.is(priority, -3);
+});
+
+Called('gets errors with name, kind and data, and passes them on', async () => {
+  const long = await errorOf(outer.ask({ method: 'ask', args: { method: 'fail', args: { how: 'aana' } } }));
+  assert.equal([long.name, long.kind, long.data], ['TextTooLong', 'bad-request', { words: 9 }]);
+  const model = await errorOf(relay.ask({ method: 'fail', args: { how: 'inference' } }));
+  assert.equal([model.name, model.kind, model.fault], ['InferenceException', 'internal', 'dependency']);
+  const invalid = await errorOf(relay.ask({ method: 'classify', args: { text: '' } }));
+  assert.match(invalid.message, 'sentiment.classify: text: String should have at least 1 character');
+  const unknown = await errorOf(relay.ask({ method: 'facts', key: 'other' }));
+  assert.match(unknown.message, 'RelayDeployment: static handles has no other; its keys are: next');
+  const option = await errorOf(relay.ask({ method: 'facts', limits: { timeoutS: -1 } }));
+  assert.match(option.message, 'options of the handle of deployment sentiment: timeoutS');
+});
+
+Called('keeps its replica when the replica of the other is lost', async () => {
+  const pid = (): unknown => shared.status()['relay']?.replicas[0]?.pid;
+  const before = pid();
+  const error = await errorOf(relay.ask({ method: 'end', args: { how: 'SIGKILL' } }));
+  assert.equal([error.name, error.fault], ['PoisonousCallError', 'caller']);
+  assert.equal([pid(), await ask(relay, 'classify', { text: 'great' })], [before, { label: 'positive', score: 1 }]);
+});
+
+Called('leaves no call behind when its own replica is lost', async () => {
+  const error = await errorOf(relay.die_after());
+  assert.is(error.name, 'PoisonousCallError', 'its two replicas were lost');
+  await until(
+    () => shared.status()['sentiment']?.replicas.every(({ ongoing }) => ongoing === 0) === true,
+    'its calls have ended',
+  );
+});
+
+Called('does not start before a deployment that it calls serves', async () => {
+  const manager = newManager();
+  manager.register('relay', RelayDeployment.options());
+  manager.register('sentiment', SentimentDeployment.options());
+  const early = await errorOf(manager.deployOne('relay'));
+  assert.equal(
+    [early.name, early.message],
+    [
+      'FailedDeployment',
+      'deployment relay failed: it calls sentiment, which does not serve: deployment sentiment is not started yet',
+    ],
+  );
+  await Promise.all([manager.deployOne('sentiment'), manager.deployOne('relay')]);
+  assert.is(((await (manager.handle('relay') as Relay).first()) as Facts)['broken'], null);
+});
+
+Called('is refused when it would call itself, and when a name is unknown', async () => {
+  const manager = newManager();
+  const relayTo = (next: string) => RelayDeployment.options({ handles: { next } });
+  const refusal = (name: string, next: string): string => {
+    try {
+      manager.register(name, relayTo(next));
+      return '';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  assert.is(refusal('a', 'a'), 'deployment a: handles: a deployment must not call itself: a → a');
+  assert.is(refusal('a', 'b'), '');
+  assert.is(refusal('b', 'c'), '');
+  assert.is(refusal('c', 'a'), 'deployment c: handles: a deployment must not call itself: c → a → b → c');
+  assert.not.ok(manager.has('c'));
+  const error = await errorOf(manager.start());
+  assert.is(error.message, 'deployment b: handles.next: there is no deployment c; deployments are: a, b');
+  try {
+    RelayDeployment.options({ handles: { nxt: 'b' } });
+    assert.unreachable();
+  } catch (thrown) {
+    assert.is(
+      (thrown as Error).message,
+      'RelayDeployment.options: handles.nxt: RelayDeployment has no handle of this key; its handles are: next',
+    );
+  }
+});
+
+Called('cannot lose a deployment that it calls, or come to call itself', async () => {
+  const inUse = await errorOf(shared.remove('sentiment'));
+  assert.equal(
+    [inUse.name, inUse.kind, inUse.message],
+    ['DeploymentInUse', 'conflict', 'deployment sentiment cannot be removed, because relay calls it'],
+  );
+  const cycle = await errorOf(shared.update('relay', RelayDeployment.options({ handles: { next: 'outer' } })));
+  assert.match(cycle.message, 'relay → outer → relay');
+  const gone = await errorOf(shared.update('relay', RelayDeployment.options({ handles: { next: 'gone' } })));
+  assert.match(gone.message, 'there is no deployment gone');
+  assert.equal(await ask(relay, 'classify', { text: 'great' }), { label: 'positive', score: 1 });
+});
+
+Called('calls another deployment after an update, and then the first one can go', async () => {
+  const manager = await started(false);
+  manager.register('other', SentimentDeployment.options({ user_config: { good: ['fine'] } }));
+  await manager.deployOne('other');
+  await manager.update('relay', RelayDeployment.options({ handles: { next: 'other' } }), { watchS: 0 });
+  const moved = manager.handle('outer') as Relay;
+  const told = await ask(moved, 'ask', { method: 'classify', args: { text: 'fine' } });
+  assert.equal(told, { label: 'positive', score: 1 });
+  await manager.remove('sentiment');
+  assert.not.ok(manager.has('sentiment'));
+});
+
+Called.run();
