@@ -24,7 +24,6 @@ import {
   DeploymentManager,
   type DeploymentOptionsInput,
   type DeployOptions,
-  type ModelDirectory,
   type UpdateOptions,
   type UpdateReport,
 } from '../inference/deployments/index.ts';
@@ -35,7 +34,7 @@ import { StoredFiles, Uploads } from '../data/files/index.ts';
 import { RouterSet } from '../apis/http/index.ts';
 import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../io/media/index.ts';
 import { BATCH_FORMATS, backgroundWorkOf, batchWorkOf } from './ports/host-work.ts';
-import { modelDirectory } from './ports/model-directory.ts';
+import { type AppModels, modelDirectory } from './ports/model-directory.ts';
 import { httpPort, networkSettings, webhookPorts } from './ports/outgoing-ports.ts';
 import { appUsage } from './ports/app-usage.ts';
 import { userPorts } from './ports/user-ports.ts';
@@ -105,7 +104,7 @@ export class Services {
   /** The batches of OpenAI's and Anthropic's APIs. */
   readonly batches: Batches;
   /** The deployments as the models of OpenAI's API. */
-  readonly directory: ModelDirectory;
+  readonly directory: AppModels;
   readonly uploads: ProcessFolder;
   /** Folder of artifacts: decoded audio and uploads. */
   readonly artifactsDir: string;
@@ -249,7 +248,10 @@ export class Services {
       maxBytes: config.openai.files.maximum_stored_bytes_per_user || undefined,
       log,
     });
-    this.directory = modelDirectory(this.deployments, config.openai);
+    this.directory = modelDirectory({
+      ...{ deployments: this.deployments, aliases: config.openai.aliases },
+      ...{ log: inArea(log, 'openai'), telemetry },
+    });
     const work = batchWorkOf(this, config);
     const responseWork = backgroundWorkOf(this, config);
     this.tasks = config.task_queue.enabled
@@ -349,6 +351,7 @@ export class Services {
 
   /** The sections with live settings. Each function takes the values of a new configuration. */
   readonly liveSections: { readonly [Section in keyof Config]?: (next: Config) => void } = {
+    openai: (next) => this.directory.configure(next.openai),
     user_limits: (next) => this.userLimits.configure(next.user_limits),
     rate_limits: (next) => this.rateLimits.configure(next.rate_limits),
     task_queue: (next) => this.tasks?.configure(next.task_queue),

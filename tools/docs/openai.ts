@@ -44,6 +44,43 @@ configuration has a path;
 Another name is answered with 404 and \`model_not_found\`. The message lists the names, or says which deployment is \
 missing.
 
+## One name for several deployments
+
+An alias can name several deployments with weights, and others that answer when the chosen one does not:
+
+\`\`\`json
+{
+  "openai": {
+    "aliases": {
+      "gpt-4o-mini": {
+        "deployments": [{ "name": "llm_deployment", "weight": 9 }, { "name": "candidate", "weight": 1 }],
+        "fallbacks": ["remote"],
+        "fallback_after_s": 20
+      }
+    }
+  }
+}
+\`\`\`
+
+- Weights are parts of the conversations. A conversation stays with its deployment, which has its prompt in the \
+cache: the choice depends on the user and on the dialog up to its first message of the user. Requests without a \
+dialog, such as embeddings, are given out at random. A deployment with the weight 0 gets nothing.
+- The fallbacks get a request in turn after an error of the deployment: it is busy, not loaded, lost or away, or it \
+fails. Errors of the request itself, such as a prompt that is too long, are answered at once. An answer that has \
+begun to stream stays with its deployment.
+- \`fallback_after_s\` is the time for the first piece of a stream, or for a whole answer without a stream.
+- Deployments that do not exist, that cannot do what is asked, such as read images, or that the API key does not \
+allow are left out.
+- \`model:adapter\` and the id of a model can be in the place of a deployment. The answer has the name of the \
+request as its \`model\`, and the header \`x-aana-deployment\` names the deployment, as spans and usage do. The log \
+names each request that goes to a fallback, and the metric \`aana.model.fallbacks\` counts them.
+- The tokenizer of an alias, and the vectors of embeddings, are those of a deployment. Only deployments of the same \
+model for embeddings should share a name. \`/v1/tokenize\` and \`/v1/detokenize\` use the deployment with the most \
+weight, and a session of \`/v1/realtime\` keeps its deployment and has no fallback.
+
+Aliases change while the host runs: change the configuration and apply it \
+([guide](operating.md#applying-a-configuration)).
+
 ## Errors
 
 Errors have OpenAI's form, \`{"error": {"message", "type", "param", "code"}}\`, so clients throw their typed \

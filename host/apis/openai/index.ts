@@ -25,7 +25,8 @@ export { type OpenAiHttpOptions, readJsonRequest, withinTime } from './http/open
 export { imageOpener } from './images/image-input.ts';
 export { type ImagePart, ImageParts, type OpenImages, refuseImages } from './images/image-part.ts';
 export { answerOf, type ModelCall, piecesOf, withDetails, withPromptTokens } from './model-call.ts';
-export { resolveModel } from './models/model-names.ts';
+export type { ResolvedModel } from './models/model-names.ts';
+export { type ModelRoute, routed, routeOf } from './models/model-route.ts';
 export type { OtherModels } from './models/models-routes.ts';
 export { Model, ModelList } from './models/models.ts';
 export { openAiRoutes } from './openai-routes.ts';

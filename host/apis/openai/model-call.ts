@@ -57,7 +57,9 @@ export async function* piecesOf(
     return yield* flatMapped(batches, (batch) => {
       for (const { unbound } of batch) tellUnbound(unbound, blame, context);
       const pieces = batch.filter(({ unbound }) => unbound === undefined);
-      return pieces.length > 0 ? [pieces] : [];
+      if (pieces.length === 0) return [];
+      context.begin?.();
+      return [pieces];
     });
   } catch (error) {
     throw blamed(error, blame);

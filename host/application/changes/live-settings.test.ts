@@ -109,6 +109,7 @@ const EFFECTS: Readonly<Record<string, readonly [value: unknown, seen: () => Pro
   'task_queue.maximum_priority': [0, priority],
   'task_queue.maximum_execution_timeout': [1, () => status('/now?defer=true&execution_timeout=100')],
   'task_queue.users': [{ ann: { maximum_priority: 0 } }, priority],
+  'openai.aliases': [{ gpt: 'echo' }, () => ask(`${url}/v1/models/gpt`, { key }).then(({ status: code }) => code)],
   plugin_settings: [{ wat: { key: 'k' } }, () => status('/wat/go')],
 };
 

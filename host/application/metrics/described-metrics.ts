@@ -24,6 +24,7 @@ import {
 } from '../../base/telemetry/index.ts';
 import { UsageTelemetry } from '../../data/usage/usage-telemetry.ts';
 import { DeliveryTelemetry } from '../../data/webhooks/delivery-telemetry.ts';
+import { fallbackCounter } from '../ports/model-directory.ts';
 import { observeApplication } from './observe-application.ts';
 
 /** Metrics of one subject. */
@@ -40,7 +41,11 @@ const PARTS: readonly (readonly [title: string, report: (metrics: Metrics) => un
   ],
   [
     'Calls of deployments',
-    (metrics) => [new CallTelemetry('', systemClock, metrics, silentLogger), retryCounter(metrics)],
+    (metrics) => [
+      new CallTelemetry('', systemClock, metrics, silentLogger),
+      retryCounter(metrics),
+      fallbackCounter(metrics),
+    ],
   ],
   ['Models for texts', (metrics) => new GenerationTelemetry(metrics, systemClock)],
   ['Engines of language models, embeddings and scores', describeEngines],

@@ -12,7 +12,13 @@ export {
 } from './class/deployment.ts';
 export type { DeploymentDescription, MethodDescription } from './class/describe.ts';
 export type { CallOptions, DeploymentHandle } from './handle/deployment-handle.ts';
-export { type ModelDirectory, onlyModels, type ServedModel } from './handle/model-directory.ts';
+export {
+  type Fallback,
+  type ModelAlias,
+  type ModelDirectory,
+  onlyModels,
+  type ServedModel,
+} from './handle/model-directory.ts';
 export type { ReplicaRange, UpdateReport } from './manager/deployment-changes.ts';
 export {
   builtinDefinitions,

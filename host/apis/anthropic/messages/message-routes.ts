@@ -18,7 +18,8 @@ import {
   piecesOf,
   readFiles,
   readJsonRequest,
-  resolveModel,
+  routed,
+  routeOf,
   sendEvents,
   unsupported,
   withinTime,
@@ -53,16 +54,19 @@ export function messageRoutes(router: HostRouter, options: OpenAiHttpOptions): v
     async ({ ctx }) => {
       const models = allowedModels(ctx, openai.models);
       const request = await readJsonRequest(ctx, MESSAGES_FIELDS, options, largeImages(models, options));
-      const run = await messageRun(models, request, (files) => readFiles(ctx, files, options));
       return withinTime(ctx, options, async (context) => {
+        const run = await messageRun(models, request, context, (files) => readFiles(ctx, files, options));
         if (request.stream !== true) return answerMessage(models, run, context, openImages);
-        const { streamCall, images, answer } = run;
+        const { route, callOf, answer } = run;
         const events = new MessageEvents(answer);
         const keepAliveMs = limits.stream_keep_alive_s * 1000;
         await sendEvents(ctx, { signal: context.signal, keepAliveMs, format: MESSAGE_EVENTS, log }, async (send) => {
-          await using _opened = await openImages(images, context);
-          const values = piecesOf(models, streamCall, 'chat_stream', context);
-          const details = await drained(values, (batch) => send(batch.flatMap((chunk) => events.of(chunk))));
+          const details = await routed(route, context, async (resolved, tried) => {
+            const { streamCall, images } = callOf(resolved);
+            await using _opened = await openImages(images, tried);
+            const values = piecesOf(models, streamCall, 'chat_stream', tried);
+            return await drained(values, (batch) => send(batch.flatMap((chunk) => events.of(chunk))));
+          });
           await send(events.end(details));
         });
         return undefined;
@@ -83,16 +87,19 @@ export function messageRoutes(router: HostRouter, options: OpenAiHttpOptions): v
     async ({ ctx }) => {
       const models = allowedModels(ctx, openai.models);
       const request = await readJsonRequest(ctx, COUNT_TOKENS_FIELDS, options, largeImages(models, options));
-      const resolved = resolveModel(models, request.model, 'chat');
-      const { name, methods } = resolved.model;
-      if (!methods.has('count_tokens')) throw unsupported('model', `the deployment ${name} does not count tokens`);
-      const images = new ImageParts(resolved.model);
       const { request: chat, files } = promptRequest(request);
-      await readFiles(ctx, files, options);
-      const call = countCall(chatCall(chat, resolved, images));
+      const wish = { name: request.model, capability: 'chat', dialog: chat.messages } as const;
       const output = await withinTime(ctx, options, async (context) => {
-        await using _opened = await openImages(images.parts, context);
-        return await answerOf(models, call, 'count_tokens', context);
+        const route = routeOf(models, wish, context);
+        await readFiles(ctx, files, options);
+        return routed(route, context, async (resolved, tried) => {
+          const { name, methods } = resolved.model;
+          if (!methods.has('count_tokens')) throw unsupported('model', `the deployment ${name} does not count tokens`);
+          const images = new ImageParts(resolved.model);
+          const call = countCall(chatCall(chat, resolved, images));
+          await using _opened = await openImages(images.parts, tried);
+          return await answerOf(models, call, 'count_tokens', tried);
+        });
       });
       return { input_tokens: (output as { readonly tokens: number }).tokens };
     },

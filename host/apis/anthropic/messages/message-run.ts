@@ -6,11 +6,14 @@ import {
   type ImagePart,
   ImageParts,
   type ModelCall,
+  type ModelRoute,
   newHead,
   type OpenImages,
   prefixOf,
   refuseImages,
-  resolveModel,
+  type ResolvedModel,
+  routed,
+  routeOf,
   type RunContext,
   unsupported,
   withDetails,
@@ -23,47 +26,66 @@ import { MESSAGES_FIELDS, type MessagesRequest } from './message-fields.ts';
 import { type Message, type MessageOptions, messageOf } from './message.ts';
 
 /** A request as a call of a deployment. */
-export interface MessageRun {
+interface MessageCall {
   /** The call of `chat`. */
   readonly call: ModelCall;
   /** The call of `chat_stream`, which tells the tokens of the prompt if the deployment can. */
   readonly streamCall: ModelCall;
   /** The images in the arguments, which must be opened before the call. */
   readonly images: readonly ImagePart[];
+}
+
+/** A request, checked for the model that is chosen for it. */
+export interface MessageRun {
+  readonly route: ModelRoute;
+  /** Returns the call of a model of the route. Throws errors that name the wrong parameter. */
+  callOf(resolved: ResolvedModel): MessageCall;
   readonly answer: MessageOptions;
 }
 
 /** Writes the texts of files to their places in a dialog. */
 type ReadFiles = (files: readonly FilePart[]) => Promise<void>;
 
-/** Returns the call for a request. Throws errors that name the wrong parameter. */
+/** Reads a request and checks it. Throws errors that name the wrong parameter. */
 export async function messageRun(
   models: ModelDirectory,
   request: MessagesRequest,
+  context: RunContext,
   readFiles: ReadFiles,
 ): Promise<MessageRun> {
-  const resolved = resolveModel(models, request.model, 'chat');
-  const images = new ImageParts(resolved.model);
   const { request: chat, files } = chatRequest(request);
+  const route = routeOf(models, { name: request.model, capability: 'chat', dialog: chat.messages }, context);
   await readFiles(files);
-  const call = chatCall(chat, resolved, images);
+  const callOf = (resolved: ResolvedModel): MessageCall => {
+    const images = new ImageParts(resolved.model);
+    const call = chatCall(chat, resolved, images);
+    return {
+      call: withDetails(call),
+      streamCall: resolved.model.methods.has('count_tokens') ? withPromptTokens(call) : call,
+      images: images.parts,
+    };
+  };
+  const checked = callOf(route.chosen);
+  const prefix = prefixOf(checked.call);
   return {
-    call: withDetails(call),
-    streamCall: resolved.model.methods.has('count_tokens') ? withPromptTokens(call) : call,
-    images: images.parts,
-    answer: { head: newHead('msg_', request.model), prefix: prefixOf(call), maxTokens: request.max_tokens },
+    route,
+    callOf: (resolved) => (resolved === route.chosen ? checked : callOf(resolved)),
+    answer: { head: newHead('msg_', request.model), prefix, maxTokens: request.max_tokens },
   };
 }
 
 /** Answers a request as a whole. */
 export async function answerMessage(
   models: ModelDirectory,
-  { call, images, answer }: MessageRun,
+  { route, callOf, answer }: MessageRun,
   context: RunContext,
   openImages: OpenImages,
 ): Promise<Message> {
-  await using _opened = await openImages(images, context);
-  return messageOf((await answerOf(models, call, 'chat', context)) as ChatOutputWithDetails, answer);
+  return routed(route, context, async (resolved, tried) => {
+    const { call, images } = callOf(resolved);
+    await using _opened = await openImages(images, tried);
+    return messageOf((await answerOf(models, call, 'chat', tried)) as ChatOutputWithDetails, answer);
+  });
 }
 
 /** Refuses files, for requests that nobody waits for. */
@@ -73,5 +95,5 @@ const refuseFiles: ReadFiles = async ([first]) => {
 
 /** The requests of batches. */
 export const MESSAGE_OPERATION = batchOperation('chat', MESSAGES_FIELDS, async (request, { models }, context) =>
-  answerMessage(models, await messageRun(models, request, refuseFiles), context, refuseImages),
+  answerMessage(models, await messageRun(models, request, context, refuseFiles), context, refuseImages),
 );

@@ -25,7 +25,7 @@ export const CLOSED: CorsOptions = {
 const EXPOSED =
   'x-request-id, request-id, mcp-session-id, retry-after, location, content-disposition, etag, x-aana-answer, ' +
   'ratelimit, ratelimit-policy, ' +
-  'x-aana-ignored-parameters, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, ' +
+  'x-aana-deployment, x-aana-ignored-parameters, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, ' +
   'x-ratelimit-reset-requests, anthropic-ratelimit-requests-limit, anthropic-ratelimit-requests-remaining, ' +
   'anthropic-ratelimit-requests-reset';
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';

@@ -3,7 +3,9 @@ import { RUN_FAILURES } from '../../openapi/index.ts';
 import { drained } from '../../../base/core/async/async-values.ts';
 import { AUDIO_BLAME, transcriptionParams, translationParams } from './audio-call.ts';
 import { blaming } from '../blame.ts';
+import type { ModelDirectory } from '../../../inference/deployments/index.ts';
 import { deploymentFor, resolveModel } from '../models/model-names.ts';
+import { type ModelWish, withModel } from '../models/model-route.ts';
 import { diarized } from './speakers.ts';
 import { diarizedEvents, TranscriptionEvent, TranscriptionEvents } from './audio-events.ts';
 import { referencesBlame, speakerReferences } from './known-speakers.ts';
@@ -51,7 +53,8 @@ function transcriptionsRoute(router: HostRouter, options: OpenAiHttpOptions): vo
       const models = allowedModels(ctx, openai.models);
       await using form = await read(ctx);
       const { request } = form;
-      const { name } = resolveModel(models, request.model, 'transcriptions').model;
+      const wish = transcriptionWish(request);
+      resolveModel(models, request.model, 'transcriptions'); // an unknown model is refused before its audio is opened
       const params = transcriptionParams(request);
       const isDiarized = request.response_format === 'diarized_json';
       const diarizer = isDiarized ? deploymentFor(models, 'diarization', 'response_format').name : undefined;
@@ -64,12 +67,7 @@ function transcriptionsRoute(router: HostRouter, options: OpenAiHttpOptions): vo
         { speakers }: OpenedReferences,
         context: RunContext,
       ): Promise<AsrOutput> => {
-        const transcript = (await models.call(
-          name,
-          'transcribe',
-          { audio: sound.reference, params },
-          context,
-        )) as AsrOutput;
+        const transcript = await transcribed(models, wish, { audio: sound.reference, params }, context);
         if (diarizer === undefined || transcript.segments.length === 0) return transcript;
         const args = { audio: sound.reference, ...(speakers.length > 0 && { known_speakers: speakers }) };
         const speech = await blaming(referencesBlame(references), () =>
@@ -85,10 +83,15 @@ function transcriptionsRoute(router: HostRouter, options: OpenAiHttpOptions): vo
         const keepAliveMs = limits.stream_keep_alive_s * 1000;
         await sendEvents(ctx, { signal: context.signal, keepAliveMs, log }, async (send) => {
           if (isDiarized) return await send(diarizedEvents(await transcribe(sound, known, context)));
-          const events = new TranscriptionEvents(request);
-          const values = models.stream(name, 'transcribe_stream', { audio: sound.reference, params }, context);
-          await drained(values, (batch) => send((batch as AsrOutput[]).flatMap((output) => events.of(output))));
-          await send([events.end()]);
+          await withModel(models, wish, context, async ({ model: { name } }, tried) => {
+            const events = new TranscriptionEvents(request);
+            const values = models.stream(name, 'transcribe_stream', { audio: sound.reference, params }, tried);
+            await drained(values, (batch) => {
+              tried.begin?.();
+              return send((batch as AsrOutput[]).flatMap((output) => events.of(output)));
+            });
+            await send([events.end()]);
+          });
         });
         return undefined;
       });
@@ -119,13 +122,33 @@ function translationsRoute(router: HostRouter, options: OpenAiHttpOptions): void
       const models = allowedModels(ctx, options.openai.models);
       await using form = await read(ctx);
       const { request } = form;
-      const { name } = resolveModel(models, request.model, 'transcriptions').model;
+      resolveModel(models, request.model, 'transcriptions');
       const params = translationParams(request);
       return await withAudio(ctx, form, options, async (sound, context) => {
-        const output = await models.call(name, 'transcribe', { audio: sound.reference, params }, context);
-        return bodyOf(ctx, translationAnswer(request, output as AsrOutput, sound));
+        const args = { audio: sound.reference, params };
+        const output = await transcribed(models, transcriptionWish(request), args, context);
+        return bodyOf(ctx, translationAnswer(request, output, sound));
       });
     },
+  );
+}
+
+const transcriptionWish = ({ model }: { readonly model: string }): ModelWish => ({
+  name: model,
+  capability: 'transcriptions',
+});
+
+function transcribed(
+  models: ModelDirectory,
+  wish: ModelWish,
+  args: Readonly<Record<string, unknown>>,
+  context: RunContext,
+): Promise<AsrOutput> {
+  return withModel(
+    models,
+    wish,
+    context,
+    async ({ model: { name } }, tried) => (await models.call(name, 'transcribe', args, tried)) as AsrOutput,
   );
 }
 

@@ -2,7 +2,6 @@ import { CHAT_FIELDS } from '../chat/chat-fields.ts';
 import { answerChat } from '../chat/chat-run.ts';
 import { COMPLETION_FIELDS } from '../completions/completion-fields.ts';
 import { answerCompletion } from '../completions/completion-run.ts';
-import { fillOf } from '../completions/fill.ts';
 import type { Capability } from '../models/capabilities.ts';
 import { refuseImages } from '../images/image-part.ts';
 import type { HostedToolsPolicy } from '../hosted-tools.ts';
@@ -59,8 +58,8 @@ export const BATCH_OPERATIONS: Readonly<Record<BatchEndpoint, BatchOperation>> =
   '/v1/chat/completions': batchOperation('chat', CHAT_FIELDS, (request, { models }, context) =>
     answerChat(models, request, context, refuseImages),
   ),
-  '/v1/completions': batchOperation('completions', COMPLETION_FIELDS, async (request, { models, strict }, context) =>
-    answerCompletion(models, request, context, await fillOf(models, request, strict, context)),
+  '/v1/completions': batchOperation('completions', COMPLETION_FIELDS, (request, { models, strict }, context) =>
+    answerCompletion(models, request, strict, context),
   ),
   '/v1/embeddings': batchOperation('embeddings', EMBEDDING_FIELDS, (request, { models }, context) =>
     answerEmbeddings(models, request, context),

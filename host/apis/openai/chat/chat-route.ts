@@ -1,12 +1,14 @@
 import { RUN_FAILURES } from '../../openapi/index.ts';
 import { drained } from '../../../base/core/async/async-values.ts';
-import { answerChat, chatRun } from './chat-run.ts';
+import { answerChat, chatRun, chatWish } from './chat-run.ts';
 import { audioOfMessages } from '../audio/audio-input.ts';
 import { CHAT_FIELDS, ChatRequest } from './chat-fields.ts';
 import { ChatChunks, ChatCompletionChunk } from './chat-chunks.ts';
 import { ChatCompletion } from './chat-answer.ts';
 import { filesOfMessages } from '../files/file-input.ts';
 import { piecesOf } from '../model-call.ts';
+import { resolveModel } from '../models/model-names.ts';
+import { withModel } from '../models/model-route.ts';
 import { allowedModels } from '../../http/guards/allowed-models.ts';
 import { type HostRouter, serveRoute } from '../../http/routes/serve-route.ts';
 import { hear } from '../audio/hear.ts';
@@ -40,9 +42,9 @@ export function chatRoute(router: HostRouter, options: OpenAiHttpOptions): void 
       const { dialog: messages, audio } = audioOfMessages(dialog);
       const request = { ...given, messages };
       await readFiles(ctx, files, options);
+      const check = (): unknown => chatRun(resolveModel(models, request.model, 'chat'), request);
       return withinTime(ctx, options, async (context) => {
-        const listen = (): Promise<void> =>
-          hear(ctx, { audio, check: () => chatRun(models, request) }, options, context);
+        const listen = (): Promise<void> => hear(ctx, { audio, check }, options, context);
         if (request.stream !== true) {
           await listen();
           return answerChat(models, request, context, openImages);
@@ -50,18 +52,20 @@ export function chatRoute(router: HostRouter, options: OpenAiHttpOptions): void 
         const keepAliveMs = limits.stream_keep_alive_s * 1000;
         await sendEvents(ctx, { signal: context.signal, keepAliveMs, log }, async (send) => {
           await listen();
-          const { call, images, prefix, customNames, head } = chatRun(models, request);
-          await using _opened = await openImages(images, context);
-          const chunks = new ChatChunks({
-            head,
-            prefix,
-            customNames,
-            count: request.n ?? 1,
-            includeUsage: request.stream_options?.include_usage === true,
+          await withModel(models, chatWish(request), context, async (resolved, tried) => {
+            const { call, images, prefix, customNames, head } = chatRun(resolved, request);
+            await using _opened = await openImages(images, tried);
+            const chunks = new ChatChunks({
+              head,
+              prefix,
+              customNames,
+              count: request.n ?? 1,
+              includeUsage: request.stream_options?.include_usage === true,
+            });
+            const values = piecesOf(models, call, 'chat_stream', tried);
+            const details = await drained(values, (batch) => send(batch.flatMap((chunk) => chunks.of(chunk))));
+            await send(chunks.end(details));
           });
-          const values = piecesOf(models, call, 'chat_stream', context);
-          const details = await drained(values, (batch) => send(batch.flatMap((chunk) => chunks.of(chunk))));
-          await send(chunks.end(details));
         });
         return undefined;
       });

@@ -2,7 +2,8 @@ import type * as z from 'zod';
 import type { ChatOutputWithDetails } from '../../../base/schemas/index.ts';
 import { answerOf, type ModelCall, withDetails } from '../model-call.ts';
 import type { ModelDirectory } from '../../../inference/deployments/index.ts';
-import { resolveModel } from '../models/model-names.ts';
+import type { ResolvedModel } from '../models/model-names.ts';
+import { type ModelWish, withModel } from '../models/model-route.ts';
 import type { RunContext } from '../run-context.ts';
 import { type AnswerHead, newHead } from '../text/values.ts';
 import { type AnswerOptions, type ChatCompletion, chatCompletion } from './chat-answer.ts';
@@ -20,9 +21,13 @@ export interface ChatRun extends AnswerOptions {
   readonly head: AnswerHead;
 }
 
-/** Returns the call for a request. Throws errors that name the wrong parameter. */
-export function chatRun(models: ModelDirectory, request: ChatRequest): ChatRun {
-  const resolved = resolveModel(models, request.model, 'chat');
+/** Returns what a request asks of a model. */
+export function chatWish({ model, messages }: Pick<ChatRequest, 'model' | 'messages'>): ModelWish {
+  return { name: model, capability: 'chat', dialog: messages };
+}
+
+/** Returns the call of a model for a request. Throws errors that name the wrong parameter. */
+export function chatRun(resolved: ResolvedModel, request: ChatRequest): ChatRun {
   const images = new ImageParts(resolved.model);
   const call = chatCall(request, resolved, images);
   return {
@@ -41,8 +46,10 @@ export async function answerChat(
   context: RunContext,
   openImages: OpenImages,
 ): Promise<z.input<typeof ChatCompletion>> {
-  const { call, images, head, ...options } = chatRun(models, request);
-  await using _opened = await openImages(images, context);
-  const output = await answerOf(models, withDetails(call), 'chat', context);
-  return chatCompletion(head, output as ChatOutputWithDetails, options);
+  return withModel(models, chatWish(request), context, async (resolved, tried) => {
+    const { call, images, head, ...options } = chatRun(resolved, request);
+    await using _opened = await openImages(images, tried);
+    const output = await answerOf(models, withDetails(call), 'chat', tried);
+    return chatCompletion(head, output as ChatOutputWithDetails, options);
+  });
 }

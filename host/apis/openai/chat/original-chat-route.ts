@@ -1,6 +1,9 @@
 import { drained } from '../../../base/core/async/async-values.ts';
 import { parseInput } from '../../../endpoints/registry/index.ts';
 import { findModel } from '../models/model-names.ts';
+import { withModel } from '../models/model-route.ts';
+import { piecesOf } from '../model-call.ts';
+import { chatWish } from './chat-run.ts';
 import { newHead } from '../text/values.ts';
 import {
   originalChatArguments,
@@ -9,7 +12,7 @@ import {
   OriginalChatRequest,
   OriginalNotFound,
 } from './original-chat.ts';
-import type { ChatOutputWithDetails, TextChunk } from '../../../base/schemas/index.ts';
+import type { ChatOutputWithDetails } from '../../../base/schemas/index.ts';
 import { allowedModels } from '../../http/guards/allowed-models.ts';
 import { readBody } from '../../http/request/request-body.ts';
 import { type HostRouter, serveRoute } from '../../http/routes/serve-route.ts';
@@ -45,11 +48,14 @@ export function originalChatRoute(router: HostRouter, options: OpenAiHttpOptions
         ctx.status = 404;
         return { error: { message: `The model \`${request.model}\` does not exist.` } };
       }
-      const args = originalChatArguments(request, found);
+      const wish = chatWish(request);
       const { id, created, model } = newHead('chatcmpl-', request.model);
       return withinTime(ctx, options, async (context) => {
         if (request.stream !== true) {
-          const { message } = (await models.call(found.model.name, 'chat', args, context)) as ChatOutputWithDetails;
+          const { message } = await withModel(models, wish, context, async (resolved, tried) => {
+            const args = originalChatArguments(request, resolved);
+            return (await models.call(resolved.model.name, 'chat', args, tried)) as ChatOutputWithDetails;
+          });
           const { content, role } = message;
           return {
             id,
@@ -61,18 +67,20 @@ export function originalChatRoute(router: HostRouter, options: OpenAiHttpOptions
         }
         const keepAliveMs = limits.stream_keep_alive_s * 1000;
         await sendEvents(ctx, { signal: context.signal, keepAliveMs, type: STREAM_TYPE, log }, async (send) => {
-          const values = models.stream(found.model.name, 'chat_stream', args, context) as AsyncIterable<TextChunk[]>;
-          await drained(values, (batch) =>
-            send(
-              batch.map(({ text: content }) => ({
-                id,
-                object: 'chat.completion.chunk',
-                model,
-                created,
-                choices: [{ index: 0, delta: { content, role: 'assistant' } }],
-              })),
-            ),
-          );
+          await withModel(models, wish, context, async (resolved, tried) => {
+            const call = { name: resolved.model.name, args: originalChatArguments(request, resolved), blame: [] };
+            await drained(piecesOf(models, call, 'chat_stream', tried), (batch) =>
+              send(
+                batch.map(({ text: content }) => ({
+                  id,
+                  object: 'chat.completion.chunk',
+                  model,
+                  created,
+                  choices: [{ index: 0, delta: { content, role: 'assistant' } }],
+                })),
+              ),
+            );
+          });
         });
         return undefined;
       });

@@ -1,6 +1,6 @@
 import { invalidValue, unsupported } from '../fields.ts';
 import type { ModelDirectory } from '../../../inference/deployments/index.ts';
-import { resolveModel } from '../models/model-names.ts';
+import type { ResolvedModel } from '../models/model-names.ts';
 import type { RunContext } from '../run-context.ts';
 import type { TokenizeOutput } from '../tokens/token-fields.ts';
 import type { OnePrompt } from './completion-call.ts';
@@ -32,13 +32,13 @@ const UNKNOWN = 'the model has no tokens for it, so the text goes on from its en
  */
 export async function fillOf(
   models: ModelDirectory,
+  { model }: ResolvedModel,
   request: CompletionRequest,
   strict: boolean,
   context: RunContext,
 ): Promise<Fill | undefined> {
   const { suffix } = request;
   if (!suffix) return undefined;
-  const { model } = resolveModel(models, request.model, 'completions');
   const tokensOf = async (text: string): Promise<TokenizeOutput> =>
     (await models.call(model.name, 'tokenize', { text, add_special_tokens: false }, context)) as TokenizeOutput;
   const found = model.methods.has('tokenize') ? await marksOf(tokensOf) : undefined;

@@ -15,6 +15,9 @@ export type OpenAiHttpOptions = HttpAppOptions & { readonly openai: OpenAiRoutes
 /** Header that names the parameters of a request that had no effect. */
 export const IGNORED_HEADER = 'x-aana-ignored-parameters';
 
+/** Header that names the deployment that answers a request. */
+const DEPLOYMENT_HEADER = 'x-aana-deployment';
+
 /**
  * Reads and checks the JSON of a request. The header {@link IGNORED_HEADER} of the answer names parameters that have no
  * effect; with the setting `strict` they are refused. `large` is what the request may have in addition to
@@ -53,7 +56,7 @@ export function checkedRequest<Fields extends RequestFields>(
 }
 
 /** Adds a parameter that has no effect for the model of the request to {@link IGNORED_HEADER}. */
-export function addIgnored(ctx: Context, name: string): void {
+function addIgnored(ctx: Context, name: string): void {
   if (ctx.headerSent) return; // the stream has begun with silence
   const given = ctx.response.get(IGNORED_HEADER) as string | undefined;
   const names = given?.split(', ') ?? [];
@@ -75,6 +78,9 @@ export async function withinTime<T>(
     work({
       ...workContextOf(ctx),
       ...ending,
+      tellDeployment: (name) => {
+        if (!ctx.headerSent) ctx.set(DEPLOYMENT_HEADER, encodeURI(name));
+      },
       ignore: (param) => {
         if (strict) throw unsupported(param, 'no grammar can express it');
         addIgnored(ctx, param);

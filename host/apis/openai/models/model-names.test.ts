@@ -2,7 +2,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../../../base/core/errors.ts';
 import { findModel, modelNames, resolveModel } from './model-names.ts';
-import type { ModelDirectory, ServedModel } from '../../../inference/deployments/index.ts';
+import type { ModelAlias, ModelDirectory, ServedModel } from '../../../inference/deployments/index.ts';
 
 const TEXT = ['chat', 'chat_stream', 'generate', 'generate_stream'];
 
@@ -19,7 +19,10 @@ function model(name: string, methods: readonly string[], more: Partial<ServedMod
   };
 }
 
-function directory(models: readonly ServedModel[], aliases: Readonly<Record<string, string>> = {}): ModelDirectory {
+function directory(
+  models: readonly ServedModel[],
+  aliases: Readonly<Record<string, string | ModelAlias>> = {},
+): ModelDirectory {
   const none = (): never => {
     throw new Error('no call is expected');
   };

@@ -1,5 +1,5 @@
 import { type AanaError, fail } from '../../../base/core/errors.ts';
-import type { ModelDirectory, ServedModel } from '../../../inference/deployments/index.ts';
+import type { ModelAlias, ModelDirectory, ServedModel } from '../../../inference/deployments/index.ts';
 import { CAPABILITIES, capabilitiesOf, type Capability } from './capabilities.ts';
 import { invalidValue } from '../fields.ts';
 
@@ -10,21 +10,51 @@ export interface ResolvedModel {
   readonly adapter: string | undefined;
 }
 
+/** The models that a name stands for, those first that can do what is asked. */
+export interface NamedModels {
+  /** The models of which one is chosen, with their weights. */
+  readonly choices: readonly { readonly found: ResolvedModel; readonly weight: number }[];
+  /** Models that answer in turn when the chosen one does not. */
+  readonly fallbacks: readonly ResolvedModel[];
+  /** Milliseconds until a model must begin to answer. */
+  readonly fallbackAfterMs: number | undefined;
+}
+
 /**
  * Returns the model of a name: a deployment, an alias, the id of a model, or one of these with an adapter
- * (`model:adapter`). Throws `UnknownModel`, which says what to deploy, if no model that can do `capability` has the
- * name.
+ * (`model:adapter`). Of the models of an alias, this is the one with the most weight. Throws `UnknownModel`, which says
+ * what to deploy, if no model that can do `capability` has the name.
  */
 export function resolveModel(directory: ModelDirectory, name: string, capability: Capability): ResolvedModel {
-  const found = findModel(directory, name, capability);
-  if (!found) throw modelNotFound(directory, name, capability);
-  if (capabilitiesOf(found.model.methods).includes(capability)) return found;
+  return heaviest(resolveModels(directory, name, capability))!;
+}
+
+/** Returns the models of a name that can do `capability`, at least one. Throws like {@link resolveModel}. */
+export function resolveModels(directory: ModelDirectory, name: string, capability: Capability): NamedModels {
+  const named = namedModels(directory, name, capability);
+  const first = heaviest(named);
+  if (!first) throw modelNotFound(directory, name, capability);
+  const can = (found: ResolvedModel): boolean => capabilitiesOf(found.model.methods).includes(capability);
+  const able = onlyThose(named, can);
+  if (heaviest(able)) return able;
   throw fail(
     'UnknownModel',
-    `The model ${JSON.stringify(shown(name))} is the deployment ${found.model.name}, which cannot do ${capability}: ` +
+    `The model ${JSON.stringify(shown(name))} is the deployment ${first.model.name}, which cannot do ${capability}: ` +
       `${whatToDo(directory, capability)}`,
     { data: { param: 'model' } },
   );
+}
+
+/** Returns the part of some models that `isKept` returns true for. */
+export function onlyThose(
+  { choices, fallbacks, fallbackAfterMs }: NamedModels,
+  isKept: (found: ResolvedModel) => boolean,
+): NamedModels {
+  return {
+    choices: choices.filter(({ found }) => isKept(found)),
+    fallbacks: fallbacks.filter(isKept),
+    fallbackAfterMs,
+  };
 }
 
 /**
@@ -32,6 +62,14 @@ export function resolveModel(directory: ModelDirectory, name: string, capability
  * model, one that can do `capability` comes first.
  */
 export function findModel(directory: ModelDirectory, name: string, capability?: Capability): ResolvedModel | undefined {
+  return heaviest(namedModels(directory, name, capability));
+}
+
+function heaviest({ choices, fallbacks }: NamedModels): ResolvedModel | undefined {
+  return choices.toSorted((one, other) => other.weight - one.weight)[0]?.found ?? fallbacks[0];
+}
+
+function namedModels(directory: ModelDirectory, name: string, capability: Capability | undefined): NamedModels {
   const models = directory.list();
   const fits = ({ methods }: ServedModel): boolean =>
     capability !== undefined && capabilitiesOf(methods).includes(capability);
@@ -39,22 +77,52 @@ export function findModel(directory: ModelDirectory, name: string, capability?: 
     const ofId = models.filter(({ modelId }) => modelId === text);
     return models.find((model) => model.name === text) ?? ofId.find(fits) ?? ofId[0];
   };
-  const { aliases } = directory;
-  const named = (text: string): ResolvedModel | undefined => {
-    const model = whole(text);
-    if (model) return { model, adapter: undefined };
+  const aliasOf = (text: string): ModelAlias | undefined => {
+    const alias = Object.hasOwn(directory.aliases, text) ? directory.aliases[text] : undefined;
+    return typeof alias === 'string' ? only(alias) : alias;
+  };
+  /** Calls `find` with the name before each colon of a name and with what follows it. */
+  const split = <T>(text: string, find: (base: string, adapter: string) => T | undefined): T | undefined => {
     for (let at = text.indexOf(':'); at >= 0; at = text.indexOf(':', at + 1)) {
-      const base = text.slice(0, at);
-      const adapter = text.slice(at + 1);
-      const based = whole(Object.hasOwn(aliases, base) ? aliases[base]! : base);
-      if (based?.adapters.includes(adapter)) return { model: based, adapter };
+      const found = find(text.slice(0, at), text.slice(at + 1));
+      if (found) return found;
     }
     return undefined;
   };
+  const adapted = (base: string, adapter: string): ResolvedModel | undefined => {
+    const model = whole(base);
+    return model?.adapters.includes(adapter) ? { model, adapter } : undefined;
+  };
+  const named = (text: string): ResolvedModel | undefined => {
+    const model = whole(text);
+    return model ? { model, adapter: undefined } : split(text, adapted);
+  };
+  const all = (alias: ModelAlias, find: (text: string) => ResolvedModel | undefined): NamedModels => ({
+    choices: alias.deployments.flatMap(({ name: text, weight }) => {
+      const found = find(text);
+      return found ? [{ found, weight }] : [];
+    }),
+    fallbacks: alias.fallbacks.flatMap((text) => find(text) ?? []),
+    fallbackAfterMs: alias.fallback_after_s === null ? undefined : alias.fallback_after_s * 1000,
+  });
   const deployment = models.find((model) => model.name === name);
-  if (deployment) return { model: deployment, adapter: undefined };
-  return named(Object.hasOwn(aliases, name) ? aliases[name]! : name);
+  if (deployment) return all(only(name), named);
+  const alias = aliasOf(name);
+  if (alias) return all(alias, named);
+  const ofAlias = split(name, (base, adapter) => {
+    const based = aliasOf(base);
+    const found = based && all(based, (text) => adapted(text, adapter));
+    return found && heaviest(found) ? found : undefined;
+  });
+  return ofAlias ?? all(only(name), named);
 }
+
+/** Returns the alias that stands for one name. */
+const only = (name: string): ModelAlias => ({
+  deployments: [{ name, weight: 1 }],
+  fallbacks: [],
+  fallback_after_s: null,
+});
 
 /** Returns the first deployment that can do something. Throws `InvalidParameter` for the parameter that asks for it. */
 export function deploymentFor(directory: ModelDirectory, capability: Capability, param: string): ServedModel {

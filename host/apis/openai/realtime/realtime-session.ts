@@ -7,7 +7,7 @@ import { CommittedTurn, type Conversation, DetectedTurns, errorEvent } from './t
 import { identified, type NewServerEvent } from './server-events.ts';
 import { invalidValue } from '../fields.ts';
 import { prefixedId } from '../text/values.ts';
-import { resolveModel } from '../models/model-names.ts';
+import { routeOf } from '../models/model-route.ts';
 import { type SessionFacts, sessionObject, type SessionSettings, updatedSettings } from './session.ts';
 import type { ModelDirectory } from '../../../inference/deployments/index.ts';
 import type { SocketChannel, SocketMessage } from '../../http/sockets/socket-route.ts';
@@ -144,7 +144,8 @@ export class RealtimeSession {
   }
 
   #deploymentOf(model: string): string {
-    return resolveModel(this.#options.models, model, 'realtime').model.name;
+    const wish = { name: model, capability: 'realtime', dialog: [{ role: 'user', content: this.#facts.id }] } as const;
+    return routeOf(this.#options.models, wish, this.#channel.context).chosen.model.name;
   }
 
   #send(event: NewServerEvent): Promise<void> {

@@ -3,8 +3,10 @@ import type { ChatOutputWithDetails } from '../../../base/schemas/index.ts';
 import { type ImagePart, ImageParts, type OpenImages } from '../images/image-part.ts';
 import { answerOf, type ModelCall, withDetails } from '../model-call.ts';
 import type { ModelDirectory } from '../../../inference/deployments/index.ts';
-import { resolveModel } from '../models/model-names.ts';
+import { type ResolvedModel, resolveModel } from '../models/model-names.ts';
+import { type ModelRoute, type ModelWish, routed, routeOf, withModel } from '../models/model-route.ts';
 import type { RunContext } from '../run-context.ts';
+import type { GivenItems } from './item-messages.ts';
 import type { Item } from './items.ts';
 import { type ReadInput, readInput } from './read-input.ts';
 import { type ModelResponse, newResponse } from './response-answer.ts';
@@ -22,11 +24,18 @@ export interface Dialogs {
 }
 
 /** A request for a response as a call of a deployment. */
-export interface ResponseRun {
+interface ResponseCall {
   /** The call of `chat` and `chat_stream`. */
   readonly call: ModelCall;
   /** The images in the arguments, which must be opened before the call. */
   readonly images: readonly ImagePart[];
+}
+
+/** A request for a response, checked for the model that is chosen for it. */
+export interface ResponseRun {
+  readonly route: ModelRoute;
+  /** Returns the call of a model of the route. Throws errors that name the wrong parameter. */
+  callOf(resolved: ResolvedModel): ResponseCall;
   /** The response before it has an output. */
   readonly begun: z.output<typeof ModelResponse>;
   readonly input: readonly Item[];
@@ -43,37 +52,58 @@ export async function readItems(
   };
 }
 
-/** Returns the call for a request. Throws errors that name the wrong parameter. */
+/** Reads a request and checks it. Throws errors that name the wrong parameter. */
 export async function responseRun(
   models: ModelDirectory,
   request: ResponseRequest,
   dialogs: Dialogs,
+  context: RunContext,
 ): Promise<ResponseRun> {
-  const resolved = resolveModel(models, request.model, 'chat');
+  resolveModel(models, request.model, 'chat'); // a wrong name is told before a wrong dialog
   const items = await readItems(request, dialogs);
-  const images = new ImageParts(
-    resolved.model,
-    request.background === true ? 'a response that is made in the background takes no images' : undefined,
-  );
-  const call = responseCall(request, items, resolved, images);
-  const begun = newResponse(request, dialogs.store.isStoring);
-  return { call, images: images.parts, begun, input: items.input };
+  const route = routeOf(models, responseWish(request, items), context);
+  const callOf = (resolved: ResolvedModel): ResponseCall => {
+    const images = new ImageParts(
+      resolved.model,
+      request.background === true ? 'a response that is made in the background takes no images' : undefined,
+    );
+    return { call: responseCall(request, items, resolved, images), images: images.parts };
+  };
+  const checked = callOf(route.chosen);
+  return {
+    route,
+    callOf: (resolved) => (resolved === route.chosen ? checked : callOf(resolved)),
+    begun: newResponse(request, dialogs.store.isStoring),
+    input: items.input,
+  };
 }
 
 /** A request for a response whose input has been read and is stored. */
 export type StoredRequest = Omit<ResponseRequest, 'input'>;
 
-/** Returns the call for a request whose input is stored. Throws errors that name the wrong parameter. */
-export async function storedRun(
+/**
+ * Runs work with the call of a model for a request whose input is stored. Throws errors that name the wrong parameter.
+ */
+export async function withStoredRequest<T>(
   models: ModelDirectory,
   request: StoredRequest,
   input: readonly Item[],
   { store, maxBytes }: Dialogs,
-): Promise<ModelCall> {
-  const resolved = resolveModel(models, request.model, 'chat');
+  context: RunContext,
+  work: (call: ModelCall, context: RunContext) => Promise<T>,
+): Promise<T> {
   const { previous_response_id: previous } = request;
   const history = previous == null ? [] : await readHistory(store, previous, maxBytes);
-  return responseCall(request, { history, input }, resolved);
+  const items = { history, input };
+  return withModel(models, responseWish(request, items), context, (resolved, tried) =>
+    work(responseCall(request, items, resolved), tried),
+  );
+}
+
+/** Returns what a request whose dialog has these items asks of a model. */
+function responseWish({ model }: Pick<ResponseRequest, 'model'>, { history, input }: GivenItems): ModelWish {
+  const dialog = [...history, ...input].flatMap((item) => (item.type === 'message' ? [item] : []));
+  return { name: model, capability: 'chat', dialog };
 }
 
 /** Answers a request as a whole, and stores the response if the request wants it. */
@@ -84,9 +114,12 @@ export async function answerResponse(
   context: RunContext,
   openImages: OpenImages,
 ): Promise<z.output<typeof ModelResponse>> {
-  const { call, images, begun, input } = await responseRun(models, request, dialogs);
-  await using _opened = await openImages(images, context);
-  const output = await answerOf(models, withDetails(call), 'chat', context);
+  const { route, callOf, begun, input } = await responseRun(models, request, dialogs, context);
+  const output = await routed(route, context, async (resolved, tried) => {
+    const { call, images } = callOf(resolved);
+    await using _opened = await openImages(images, tried);
+    return await answerOf(models, withDetails(call), 'chat', tried);
+  });
   const response = wholeResponse(begun, output as ChatOutputWithDetails);
   if (response.store) await dialogs.store.save(response, input);
   return response;

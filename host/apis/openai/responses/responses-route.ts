@@ -10,6 +10,7 @@ import { INPUT_TOKENS_FIELDS, InputTokensRequest, RESPONSE_FIELDS, ResponseReque
 import { InputTokens, ModelResponse } from './response-answer.ts';
 import { inputTokensCall } from './response-call.ts';
 import { resolveModel } from '../models/model-names.ts';
+import { routed } from '../models/model-route.ts';
 import { ResponseEvent } from './response-event.ts';
 import { ResponseWriter } from './response-writer.ts';
 import type { TokenizeOutput } from '../tokens/token-fields.ts';
@@ -56,7 +57,7 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
       await readFiles(ctx, files, options);
       const dialogs = dialogsOf(ctx);
       return withinTime(ctx, options, async (context) => {
-        const run = (): ReturnType<typeof responseRun> => responseRun(models, request, dialogs);
+        const run = (): ReturnType<typeof responseRun> => responseRun(models, request, dialogs, context);
         const listen = (): Promise<void> => hear(ctx, { audio, check: run }, options, context);
         if (request.background === true) {
           await listen();
@@ -73,10 +74,13 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
         const opening = { afterMs: openai.createdAfterS * 1000, events: () => writer.begin() };
         await sendEvents(ctx, { signal: context.signal, keepAliveMs, opening, log, format }, async (send) => {
           await listen();
-          const { call, images, input } = audio.length === 0 ? unheard : await run();
-          await using _opened = await openImages(images, context);
-          const values = piecesOf(models, call, 'chat_stream', context);
-          const details = await drained(values, (batch) => send(batch.flatMap((chunk) => writer.of(chunk))));
+          const { route, callOf, input } = audio.length === 0 ? unheard : await run();
+          const details = await routed(route, context, async (resolved, tried) => {
+            const { call, images } = callOf(resolved);
+            await using _opened = await openImages(images, tried);
+            const values = piecesOf(models, call, 'chat_stream', tried);
+            return await drained(values, (batch) => send(batch.flatMap((chunk) => writer.of(chunk))));
+          });
           await send(writer.close(details));
           context.signal.throwIfAborted();
           // Before the client can continue it.

@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import { blaming } from '../blame.ts';
 import type { ModelDirectory } from '../../../inference/deployments/index.ts';
-import { resolveModel } from '../models/model-names.ts';
+import { withModel } from '../models/model-route.ts';
 import type { RunContext } from '../run-context.ts';
 import type { EmbeddingRequest } from './embedding-fields.ts';
 import {
@@ -18,10 +18,12 @@ export async function answerEmbeddings(
   request: EmbeddingRequest,
   context: RunContext,
 ): Promise<z.input<typeof EmbeddingList>> {
-  const resolved = resolveModel(models, request.model, 'embeddings');
-  const args = embeddingArguments(request, resolved);
-  return blaming(EMBEDDING_BLAME, async () => {
-    const batch = await models.call(resolved.model.name, 'embed_batch', args, context);
-    return embeddingList(request, batch as EmbeddedBatch);
+  const wish = { name: request.model, capability: 'embeddings' } as const;
+  return withModel(models, wish, context, (resolved, tried) => {
+    const args = embeddingArguments(request, resolved);
+    return blaming(EMBEDDING_BLAME, async () => {
+      const batch = await models.call(resolved.model.name, 'embed_batch', args, tried);
+      return embeddingList(request, batch as EmbeddedBatch);
+    });
   });
 }

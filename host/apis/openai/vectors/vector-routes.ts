@@ -13,7 +13,7 @@ import {
 } from './rerank.ts';
 import { EMBEDDING_FIELDS, EmbeddingRequest } from './embedding-fields.ts';
 import { EmbeddingList } from './embeddings.ts';
-import { resolveModel } from '../models/model-names.ts';
+import { withModel } from '../models/model-route.ts';
 import { allowedModels } from '../../http/guards/allowed-models.ts';
 import { type HostRouter, serveRoute } from '../../http/routes/serve-route.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from '../http/openai-request.ts';
@@ -52,13 +52,15 @@ export function vectorRoutes(router: HostRouter, options: OpenAiHttpOptions): vo
     async ({ ctx }) => {
       const models = allowedModels(ctx, options.openai.models);
       const request = await readJsonRequest(ctx, RERANK_FIELDS, options);
-      const resolved = resolveModel(models, request.model, 'rerank');
       const documents = documentsOf(request);
-      const args = rerankArguments(request, documents, resolved);
+      const wish = { name: request.model, capability: 'rerank' } as const;
       return withinTime(ctx, options, (context) =>
-        blaming(RERANK_BLAME, async () => {
-          const ranked = await models.call(resolved.model.name, 'rerank', args, context);
-          return rankingOf(request, documents, ranked as RankedDocuments);
+        withModel(models, wish, context, (resolved, tried) => {
+          const args = rerankArguments(request, documents, resolved);
+          return blaming(RERANK_BLAME, async () => {
+            const ranked = await models.call(resolved.model.name, 'rerank', args, tried);
+            return rankingOf(request, documents, ranked as RankedDocuments);
+          });
         }),
       );
     },

@@ -18,12 +18,34 @@ export interface ServedModel {
   readonly state: string;
 }
 
+/** A further name of models of which one answers a request. Its names of models may have an adapter. */
+export interface ModelAlias {
+  /** The models of which one is chosen, with the parts of the conversations that they get. */
+  readonly deployments: readonly { readonly name: string; readonly weight: number }[];
+  /** Models that answer in turn when the chosen one does not. */
+  readonly fallbacks: readonly string[];
+  /** Seconds until a model must begin to answer; null is no limit. */
+  readonly fallback_after_s: number | null;
+}
+
+/** A model that did not answer a request, after which another one gets it. */
+export interface Fallback {
+  /** The name in the request. */
+  readonly alias: string;
+  readonly from: string;
+  readonly to: string;
+  readonly error: unknown;
+  readonly requestId: string | undefined;
+}
+
 /** The models of an application, and their calls. */
 export interface ModelDirectory {
   /** Returns the deployments in the order of registration. */
   list(): readonly ServedModel[];
-  /** Further names of models: each stands for another name, which may have an adapter. */
-  readonly aliases: Readonly<Record<string, string>>;
+  /** Further names of models. A text is another name, which may have an adapter. */
+  readonly aliases: Readonly<Record<string, string | ModelAlias>>;
+  /** Called when another model gets a request. */
+  onFallback?(fallback: Fallback): void;
   /** Runs a method of a deployment and returns its result. */
   call(deployment: string, method: string, args: Record<string, unknown>, options: CallOptions): Promise<unknown>;
   /** Runs a streaming method. Each element has all values since the one before; the iterable returns the last value. */

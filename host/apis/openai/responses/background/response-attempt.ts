@@ -1,6 +1,6 @@
 import { cancelledError, toErrorRecord } from '../../../../base/core/errors.ts';
 import { drained } from '../../../../base/core/async/async-values.ts';
-import { type Dialogs, type StoredRequest, storedRun } from '../response-run.ts';
+import { type Dialogs, type StoredRequest, withStoredRequest } from '../response-run.ts';
 import type { Item } from '../items.ts';
 import type { ModelResponse } from '../response-answer.ts';
 import { piecesOf } from '../../model-call.ts';
@@ -83,9 +83,10 @@ export class ResponseAttempt {
   async #answer(context: RunContext): Promise<void> {
     const { models, input, dialogs } = this.#scope;
     const request = JSON.parse(this.#run.request) as StoredRequest;
-    const call = await storedRun(models, request, input, dialogs);
-    const values = piecesOf(models, call, 'chat_stream', context);
-    const details = await drained(values, (batch) => this.#add(batch.flatMap((chunk) => this.#writer.of(chunk))));
+    const details = await withStoredRequest(models, request, input, dialogs, context, (call, tried) => {
+      const values = piecesOf(models, call, 'chat_stream', tried);
+      return drained(values, (batch) => this.#add(batch.flatMap((chunk) => this.#writer.of(chunk))));
+    });
     await this.#add(this.#writer.close(details));
     await this.#report?.flush();
     context.signal.throwIfAborted();

@@ -3,6 +3,25 @@ import { amount, textOrNull, toggle, whole } from '../../../core/fields.ts';
 import { MIB, positiveBytes } from '../fields.ts';
 import { settings } from '../../registry.ts';
 
+const modelName = z.string().min(1).max(255);
+
+/** An alias of which one of several models answers a request. */
+const SharedAlias = z
+  .strictObject({
+    deployments: z
+      .array(z.strictObject({ name: modelName, weight: z.number().min(0).max(1_000_000).default(1) }))
+      .min(1)
+      .max(32)
+      .refine((all) => new Set(all.map(({ name }) => name)).size === all.length, 'has a name twice')
+      .refine((all) => all.some(({ weight }) => weight > 0), 'must have a weight above 0'),
+    fallbacks: z.array(modelName).max(32).default([]),
+    fallback_after_s: z.number().positive().max(86_400).nullable().default(null),
+  })
+  .refine(({ fallbacks, fallback_after_s: after }) => after === null || fallbacks.length > 0, {
+    path: ['fallback_after_s'],
+    message: 'needs fallbacks',
+  });
+
 /** OpenAI's and Anthropic's APIs over the deployments. */
 export const OpenAiConfig = z.strictObject({
   enabled: toggle(
@@ -29,12 +48,14 @@ export const OpenAiConfig = z.strictObject({
       'whose subscription is active. Others are refused with 429 and `insufficient_quota`.',
   ),
   aliases: z
-    .record(z.string().min(1).max(255), z.string().min(1).max(255))
+    .record(modelName, z.union([modelName, SharedAlias]))
     .default({})
     .describe(
       'Further names of models, such as `{"gpt-4o-mini": "llm_deployment"}`. Each stands for a deployment, the id ' +
-        'of a model, or one of these with `:adapter`.',
-    ),
+        'of a model, or one of these with `:adapter`, or for several of them with weights and fallbacks. See ' +
+        '[one name for several deployments](openai-compatibility.md#one-name-for-several-deployments).',
+    )
+    .register(settings, { isLive: true }),
   audio_input: z
     .strictObject({
       deployment: textOrNull(
