@@ -74,6 +74,8 @@ export {
   LlamaRerankDeployment,
   LlamaTextGenerationConfig,
   LlamaTextGenerationDeployment,
+  OnnxConfig,
+  OnnxDeployment,
   OpenAITextGenerationConfig,
   OpenAITextGenerationDeployment,
   type MemoryNeed,

@@ -16,6 +16,8 @@ const ENTRIES = [
   'host/inference/engines/llama',
   'host/inference/engines/llama-embedding',
   'host/inference/engines/llama-rerank',
+  'host/inference/engines/onnx/graph-thread-main',
+  'host/inference/engines/onnx/onnx',
   'host/inference/engines/openai/openai',
   'host/inference/engines/speech/vad',
   'host/inference/engines/whisper',

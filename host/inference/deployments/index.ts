@@ -39,6 +39,7 @@ export {
   LlamaTextGenerationConfig,
   LlamaTextGenerationDeployment,
 } from './builtin/llama-text-generation-deployment.ts';
+export { OnnxConfig, OnnxDeployment } from './builtin/onnx/onnx-deployment.ts';
 export {
   OpenAITextGenerationConfig,
   OpenAITextGenerationDeployment,

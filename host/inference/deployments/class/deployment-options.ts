@@ -50,7 +50,7 @@ export const DeploymentOptions = z
       .describe(
         'Type of the deployment: `WhisperDeployment`, `LlamaTextGenerationDeployment`, ' +
           '`OpenAITextGenerationDeployment`, `LlamaEmbeddingDeployment`, `LlamaRerankDeployment`, ' +
-          '`SpeakerDiarizationDeployment` or `VadDeployment`.',
+          '`SpeakerDiarizationDeployment`, `VadDeployment` or `OnnxDeployment`.',
       ),
     num_replicas: z
       .int()

@@ -23,6 +23,7 @@ import { LlamaEmbeddingDeployment } from '../builtin/llama-embedding-deployment.
 import { LlamaRerankDeployment } from '../builtin/llama-rerank-deployment.ts';
 import { LlamaTextGenerationDeployment } from '../builtin/llama-text-generation-deployment.ts';
 import { ManagedDeployment } from './managed-deployment.ts';
+import { OnnxDeployment } from '../builtin/onnx/onnx-deployment.ts';
 import { OpenAITextGenerationDeployment } from '../builtin/openai-text-generation-deployment.ts';
 import { RoomMaker } from '../placement/room-maker.ts';
 import { servedCalls } from '../handle/served-calls.ts';
@@ -77,6 +78,7 @@ export const builtinDefinitions: readonly DeploymentDefinition[] = [
   LlamaRerankDeployment,
   SpeakerDiarizationDeployment,
   VadDeployment,
+  OnnxDeployment,
 ];
 
 const DEFAULT_WATCH_S = 5;

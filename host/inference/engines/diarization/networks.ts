@@ -1,6 +1,7 @@
+import { loadOnnxRuntime } from '../onnx/runtime.ts';
 import { BANDS, centredRows, filterBank, frameCount } from './filter-bank.ts';
 import { normalised } from './clusters.ts';
-import { loadOnnxRuntime, OnnxNetwork } from './onnx-runtime.ts';
+import { OnnxNetwork } from './onnx-network.ts';
 import { CLASSES } from './voice-tracks.ts';
 
 /** Samples of a window of the segmentation, and its frames. */

@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { GGUF_MAGIC } from '../../../base/core/model-files/gguf.ts';
+import { DamagedOnnx, readExternalFiles } from '../../../base/core/model-files/onnx.ts';
 import { parseSplitName, partNames } from '../../../base/core/model-files/split-file-names.ts';
 import type { ModelKind } from '../catalogue-types.ts';
 import { formatError } from './formats/format-error.ts';
 import { checkGguf, type GgufPart } from './formats/gguf-file.ts';
 import { GGML_MAGIC, readGgmlHeader, readGgmlTensors } from './formats/ggml-file.ts';
-import { checkOnnx } from './formats/onnx-file.ts';
 import { PartedFile } from './formats/parted-file.ts';
 
 /** The bytes of a voice-activity file from byte 4 on: the length of the model type, then the type. */
@@ -90,7 +90,9 @@ export async function readWeightType(file: string): Promise<number | undefined> 
 async function readModelFile(name: string): Promise<{ readonly kind: FileKind; readonly part?: GgufPart }> {
   await using file = await PartedFile.open([name]);
   if (/\.onnx$/i.test(name)) {
-    await checkOnnx(file);
+    await readExternalFiles(file).catch((error: unknown) => {
+      throw error instanceof DamagedOnnx ? formatError(file.label, error.message) : error;
+    });
     return { kind: 'onnx' };
   }
   if (file.bytes < 64) throw formatError(file.label, 'the file is too short to be a model');

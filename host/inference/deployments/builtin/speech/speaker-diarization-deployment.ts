@@ -1,7 +1,6 @@
 import { stat } from 'node:fs/promises';
 import * as z from 'zod';
 import { amount } from '../../../../base/core/fields.ts';
-import { AanaError, fail } from '../../../../base/core/errors.ts';
 import {
   AudioReference,
   KnownSpeakers,
@@ -10,8 +9,8 @@ import {
 } from '../../../../base/schemas/index.ts';
 import { configClass } from '../../class/config-class.ts';
 import { defineDeployment } from '../../class/define-deployment.ts';
-import type { PrepareContext } from '../../class/deployment-definition.ts';
 import { method, streamingMethod } from '../../class/method.ts';
+import { pullOnnxRuntime } from '../onnx/pull-runtime.ts';
 import { pullModel } from '../pull-model.ts';
 
 const NAMES = '`owner/repo/file.onnx` of the hub, or the path of an ONNX file';
@@ -78,7 +77,7 @@ export const SpeakerDiarizationDeployment = defineDeployment({
     const files = {
       segmentation_path: await pullModel(config.segmentation_model_id, context),
       embedding_path: await pullModel(config.embedding_model_id, context),
-      runtime_path: await pullRuntime(context),
+      runtime_path: await pullOnnxRuntime('SpeakerDiarizationDeployment', context),
     };
     const cpus = Math.max(1, await context.cpus());
     const { threshold, min_duration_on, min_duration_off } = config;
@@ -98,18 +97,3 @@ export const SpeakerDiarizationDeployment = defineDeployment({
   reconfigurable: ['threshold', 'min_duration_on', 'min_duration_off'],
   implementation: new URL('../../../engines/diarization/diarization.js', import.meta.url),
 });
-
-/** Returns the file of the program that runs ONNX models. */
-async function pullRuntime(context: PrepareContext): Promise<string> {
-  try {
-    return await pullModel('onnxruntime', context);
-  } catch (error) {
-    if (!(error instanceof AanaError && error.name === 'ModelNotFound')) throw error;
-    throw fail(
-      'ModelNotFound',
-      `SpeakerDiarizationDeployment needs the npm package onnxruntime-node, which has no library for ` +
-        `${process.platform}-${process.arch}: run it on Linux, on Windows, or on macOS with a processor of Apple`,
-      { data: { id: 'onnxruntime' }, cause: error },
-    );
-  }
-}

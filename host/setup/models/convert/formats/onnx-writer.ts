@@ -116,11 +116,14 @@ function varint(value: number): Buffer {
   return Buffer.from([...bytes, rest]);
 }
 
-const int = (number: number, value: number): Buffer => Buffer.concat([varint(number * 8), varint(value)]);
+/** Returns a field of protobuf with a number. */
+export const int = (number: number, value: number): Buffer => Buffer.concat([varint(number * 8), varint(value)]);
 
-function field(number: number, content: Buffer | string): Buffer {
+/** Returns a field of protobuf with bytes. */
+export function field(number: number, content: Buffer | string): Buffer {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
   return Buffer.concat([varint(number * 8 + 2), varint(bytes.length), bytes]);
 }
 
-const message = (number: number, parts: readonly Buffer[]): Buffer => field(number, Buffer.concat(parts));
+/** Returns a field of protobuf with a message of fields. */
+export const message = (number: number, parts: readonly Buffer[]): Buffer => field(number, Buffer.concat(parts));

@@ -1,40 +1,9 @@
-import { createRequire } from 'node:module';
 import { type AanaError, fail } from '../../../base/core/errors.ts';
+import { openSession, type OnnxRuntime, type OnnxSession, type OnnxTensor } from '../onnx/runtime.ts';
 
-/** The used part of the package `onnxruntime-node`, which is fetched when a deployment needs it. */
-export interface OnnxRuntime {
-  readonly InferenceSession: {
-    create(path: string, options: Readonly<Record<string, unknown>>): Promise<OnnxSession>;
-  };
-  readonly Tensor: new (type: 'float32', data: Float32Array, dims: readonly number[]) => OnnxTensor;
-}
-
-export interface OnnxTensor {
-  readonly type: string;
-  readonly dims: readonly number[];
+/** A tensor of 32-bit floats. */
+interface FloatTensor extends OnnxTensor {
   readonly data: Float32Array;
-}
-
-export interface OnnxSession {
-  readonly inputNames: readonly string[];
-  readonly outputNames: readonly string[];
-  run(feeds: Readonly<Record<string, OnnxTensor>>): Promise<Readonly<Record<string, OnnxTensor>>>;
-  release(): Promise<void>;
-}
-
-/** Loads the runtime. Throws `ModelDamaged`, which says how to get another copy. */
-export function loadOnnxRuntime(path: string): OnnxRuntime {
-  try {
-    return createRequire(import.meta.url)(path) as OnnxRuntime;
-  } catch (error) {
-    const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
-    throw fail(
-      'ModelDamaged',
-      `the ONNX Runtime at ${path} cannot be loaded: ${reason}; run "aana-host models rm onnxruntime" and ` +
-        `"aana-host models pull onnxruntime"`,
-      { data: { id: 'onnxruntime', file: path }, cause: error },
-    );
-  }
 }
 
 /** A network with one input and one output of 32-bit floats. */
@@ -55,13 +24,7 @@ export class OnnxNetwork {
 
   /** Loads a model. Throws `ModelFormatError` for a file that is no ONNX model with one input and one output. */
   static async load(runtime: OnnxRuntime, file: string, threads: number): Promise<OnnxNetwork> {
-    const session = await runtime.InferenceSession.create(file, {
-      executionProviders: ['cpu'],
-      intraOpNumThreads: threads,
-      interOpNumThreads: 1,
-      executionMode: 'sequential',
-      logSeverityLevel: 3,
-    }).catch((error: unknown) => {
+    const session = await openSession(runtime, file, threads).catch((error: unknown) => {
       throw notUsable(file, error instanceof Error ? error.message : String(error), error);
     });
     const [input, ...furtherInputs] = session.inputNames;
@@ -75,11 +38,11 @@ export class OnnxNetwork {
   }
 
   /** Computes the output. The computation blocks the thread, so the values must be few. */
-  async run(values: Float32Array, shape: readonly number[]): Promise<OnnxTensor> {
+  async run(values: Float32Array, shape: readonly number[]): Promise<FloatTensor> {
     const answer = await this.#session.run({ [this.#input]: new this.#runtime.Tensor('float32', values, shape) });
     const output = answer[this.#output];
     if (output?.type !== 'float32') throw new Error(`${this.#output} is ${output?.type ?? 'missing'}, not float32`);
-    return output;
+    return output as FloatTensor;
   }
 
   /** Runs the network once and throws `ModelFormatError` unless the shape of the answer is accepted. */

@@ -1,0 +1,36 @@
+import { realpath, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { type AanaError, fail } from '../../../../base/core/errors.ts';
+import { DamagedOnnx, readExternalFiles } from '../../../../base/core/model-files/onnx.ts';
+import { withHeader } from '../header-file.ts';
+
+/**
+ * Returns the bytes of an ONNX model with the files of weights that it names. Throws `ModelFormatError`, which names
+ * the file, for another file, and for a model that names a file outside of its folder or a missing one.
+ */
+export async function onnxModelBytes(file: string): Promise<number> {
+  const locations = await withHeader(file, readExternalFiles).catch((error: unknown) => {
+    throw error instanceof DamagedOnnx ? notUsable(file, error.message) : error;
+  });
+  const folder = await realpath(path.dirname(file));
+  let bytes = (await stat(file)).size;
+  for (const location of locations) bytes += await externalBytes(file, folder, location);
+  return bytes;
+}
+
+async function externalBytes(file: string, folder: string, location: string): Promise<number> {
+  const named = JSON.stringify(location);
+  const target = path.resolve(folder, location);
+  const found = isInside(folder, target) ? await realpath(target).catch(() => undefined) : target;
+  if (found !== undefined && (path.isAbsolute(location) || !isInside(folder, found)))
+    throw notUsable(file, `it names the file of weights ${named}, which is outside of its folder`);
+  const facts = found === undefined ? undefined : await stat(found);
+  if (!facts?.isFile()) throw notUsable(file, `it names the file of weights ${named}, which is not in its folder`);
+  return facts.size;
+}
+
+/** Returns whether a path lies below a folder. Both are absolute and normalized. */
+const isInside = (folder: string, target: string): boolean => target.startsWith(folder + path.sep);
+
+const notUsable = (file: string, reason: string): AanaError =>
+  fail('ModelFormatError', `${path.basename(file)}: ${reason}`, { data: { file } });

@@ -1,0 +1,56 @@
+// The entry of the thread that computes a graph.
+import { parentPort, workerData } from 'node:worker_threads';
+import { loadOnnxRuntime, openSession, type OnnxTensor, type OnnxValue } from './runtime.ts';
+
+export interface GraphSpec {
+  /** File of the runtime. */
+  readonly runtime: string;
+  /** File of the model. */
+  readonly file: string;
+  readonly threads: number;
+}
+
+/** The first message of the thread. */
+export type LoadedGraph =
+  | { readonly inputs: readonly OnnxValue[]; readonly outputs: readonly OnnxValue[] }
+  | { readonly reason: string };
+
+export interface GraphQuestion {
+  readonly feeds: Readonly<Record<string, OnnxTensor>>;
+  /** Names of the outputs that are wanted. */
+  readonly outputs: readonly string[];
+}
+
+export type GraphAnswer = { readonly outputs: Readonly<Record<string, OnnxTensor>> } | { readonly reason: string };
+
+const port = parentPort!;
+const spec = workerData as GraphSpec;
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+try {
+  const runtime = loadOnnxRuntime(spec.runtime);
+  const session = await openSession(runtime, spec.file, spec.threads);
+  port.on('message', async ({ feeds, outputs }: GraphQuestion) => {
+    try {
+      const tensors = Object.entries(feeds).map(
+        ([name, { type, dims, data }]) => [name, new runtime.Tensor(type, data, dims)] as const,
+      );
+      const computed = Object.entries(await session.run(Object.fromEntries(tensors), outputs));
+      const plain = computed.map(([name, { type, dims, data }]) => [name, { type, dims, data }] as const);
+      port.postMessage({ outputs: Object.fromEntries(plain) } satisfies GraphAnswer, buffersOf(plain));
+    } catch (error) {
+      port.postMessage({ reason: reasonOf(error) } satisfies GraphAnswer);
+    }
+  });
+  port.postMessage({ inputs: session.inputMetadata, outputs: session.outputMetadata } satisfies LoadedGraph);
+} catch (error) {
+  port.postMessage({ reason: reasonOf(error) } satisfies LoadedGraph);
+}
+
+/** Returns the memory of tensors that goes to the other thread without a copy. */
+function buffersOf(tensors: readonly (readonly [string, OnnxTensor])[]): ArrayBuffer[] {
+  const buffers = new Set<ArrayBuffer>();
+  for (const [, { data }] of tensors)
+    if (ArrayBuffer.isView(data) && data.buffer instanceof ArrayBuffer) buffers.add(data.buffer);
+  return [...buffers];
+}

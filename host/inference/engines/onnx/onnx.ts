@@ -1,0 +1,124 @@
+// Runs in a replica: any graph with the ONNX Runtime.
+import { type AanaError, fail } from '../../../base/core/errors.ts';
+import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
+import type { CallContext } from '../../rpc/index.ts';
+import { wrongArgument } from '../wrong-argument.ts';
+import { GraphThread, RefusedByRuntime } from './graph-thread.ts';
+import type { OnnxTensor, OnnxValue } from './runtime.ts';
+import {
+  answerOf,
+  type Declared,
+  type Encoding,
+  isTensorType,
+  requireRoom,
+  type TensorAnswer,
+  tensorOf,
+} from './tensors.ts';
+
+/** The configuration of a replica, made by `inference/deployments/builtin/onnx/onnx-deployment.ts`. */
+interface OnnxSpec {
+  readonly model_path: string;
+  readonly model_name: string;
+  readonly runtime_path: string;
+  readonly threads: number;
+  readonly max_memory_bytes: number;
+}
+
+interface RunArgs {
+  readonly inputs: Readonly<Record<string, unknown>>;
+  readonly outputs?: readonly string[] | null;
+  readonly encoding: Encoding;
+}
+
+export async function start(spec: OnnxSpec, _context: StartContext): Promise<Implementation> {
+  const thread = await GraphThread.load({
+    runtime: spec.runtime_path,
+    file: spec.model_path,
+    threads: spec.threads,
+    maxMemoryBytes: spec.max_memory_bytes,
+  }).catch((error: unknown) => {
+    throw error instanceof RefusedByRuntime ? notUsable(spec, reasonOf(error)) : error;
+  });
+  const model = new OnnxModel(spec, thread);
+  return {
+    info: { model: spec.model_name, ...model.graph },
+    // The host has checked the arguments against the schemas of the deployment's methods.
+    methods: {
+      run: (args, context) => model.run(args as unknown as RunArgs, context),
+      describe: async () => model.graph,
+    },
+    steps: () => thread.runs,
+    activity: () => ({ busy: thread.isBusy, beats: thread.runs }),
+    close: () => thread.close(),
+  };
+}
+
+class OnnxModel {
+  readonly graph: { readonly inputs: readonly Declared[]; readonly outputs: readonly Declared[] };
+  readonly #name: string;
+  readonly #thread: GraphThread;
+
+  constructor(spec: OnnxSpec, thread: GraphThread) {
+    const { inputs, outputs } = thread.graph;
+    this.#name = spec.model_name;
+    this.#thread = thread;
+    this.graph = { inputs: declared(spec, 'input', inputs), outputs: declared(spec, 'output', outputs) };
+  }
+
+  async run(
+    { inputs, outputs, encoding }: RunArgs,
+    { signal }: CallContext,
+  ): Promise<{ outputs: Readonly<Record<string, TensorAnswer>> }> {
+    const question = { feeds: this.#feeds(inputs), outputs: this.#wanted(outputs) };
+    const computed = await this.#thread.run(question, signal).catch((error: unknown) => {
+      throw error instanceof RefusedByRuntime ? this.#refused(error) : error;
+    });
+    requireRoom(Object.values(computed), encoding);
+    const answers = Object.entries(computed).map(([name, tensor]) => [name, answerOf(tensor, encoding)]);
+    return { outputs: Object.fromEntries(answers) as Readonly<Record<string, TensorAnswer>> };
+  }
+
+  #feeds(given: RunArgs['inputs']): Readonly<Record<string, OnnxTensor>> {
+    const names = this.graph.inputs.map(({ name }) => name);
+    for (const name of Object.keys(given)) if (!names.includes(name)) throw unknownName('inputs', name, names);
+    return Object.fromEntries(
+      this.graph.inputs.map((input) => {
+        const value = Object.hasOwn(given, input.name) ? given[input.name] : undefined;
+        const loc = ['inputs', input.name];
+        if (value === undefined) throw wrongArgument('ValidationError', loc, 'is missing');
+        return [input.name, tensorOf(input, value, loc)];
+      }),
+    );
+  }
+
+  #wanted(outputs: RunArgs['outputs']): readonly string[] {
+    const names = this.graph.outputs.map(({ name }) => name);
+    for (const name of outputs ?? []) if (!names.includes(name)) throw unknownName('outputs', name, names);
+    return outputs ? [...new Set(outputs)] : names;
+  }
+
+  #refused(error: RefusedByRuntime): AanaError {
+    return fail('OnnxRunFailed', `${this.#name} cannot compute with these inputs: ${reasonOf(error)}`, {
+      data: { model_name: this.#name },
+      cause: error,
+    });
+  }
+}
+
+function declared(spec: OnnxSpec, what: string, values: readonly OnnxValue[]): Declared[] {
+  return values.map(({ name, isTensor, type, shape = [] }) => {
+    if (!isTensor)
+      throw notUsable(spec, `its ${what} ${name} is not a tensor; convert it to one that has only tensors`);
+    if (!isTensorType(type)) throw notUsable(spec, `its ${what} ${name} has the type ${type}, which is not supported`);
+    return { name, type, shape };
+  });
+}
+
+const unknownName = (argument: string, name: string, names: readonly string[]): AanaError =>
+  wrongArgument('ValidationError', [argument], `the model has no "${name}"; it has ${names.join(', ') || 'none'}`);
+
+const notUsable = ({ model_name, model_path }: OnnxSpec, reason: string): AanaError =>
+  fail('ModelFormatError', `${model_name} cannot be used: ${reason}`, { data: { file: model_path } });
+
+/** Returns what the runtime says without the places in its sources. */
+const reasonOf = ({ message }: Error): string => message.replaceAll(/\/onnxruntime_src\/\S+ /g, '').trim();
