@@ -56,7 +56,7 @@ async function load(kvUnified) {
       valueType: 'f16',
       kvUnified,
     },
-    (events) => events.forEach((event) => listeners.get(event.id)(event)),
+    (event) => listeners.get(event.id)(event),
     () => {},
   );
   let lastId = 0;

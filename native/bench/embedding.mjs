@@ -50,7 +50,7 @@ async function startAana() {
   const options = { task: 'embed', modelPath, maxTokens: MAX_TOKENS, batchTokens: 512, threads: 1, gpuLayers: 0 };
   const engine = await binding.loadLlamaEmbedding(
     options,
-    (events) => events.forEach((event) => waiting.get(event.id)(event)),
+    (event) => waiting.get(event.id)(event),
     () => {},
   );
   let lastId = 0;

@@ -32,11 +32,9 @@ const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers
 
 async function measure(modelPath) {
   let onEnd;
-  const onEvents = (events) => {
-    for (const event of events) {
-      if (event.type === 'text') engine.acknowledge(event.id, 1);
-      else onEnd(event);
-    }
+  const onEvent = (event) => {
+    if (event.type === 'text') engine.acknowledge(event.id, 1);
+    else onEnd(event);
   };
   const options = {
     modelPath,
@@ -48,7 +46,7 @@ async function measure(modelPath) {
     keyType: 'f16',
     valueType: 'f16',
   };
-  const engine = await loadNative({ addonPath: nativeAddonPath(root) }).loadLlama(options, onEvents, () => {});
+  const engine = await loadNative({ addonPath: nativeAddonPath(root) }).loadLlama(options, onEvent, () => {});
   let id = 0;
   const perToken = async (settings) => {
     const ended = new Promise((done) => (onEnd = done));

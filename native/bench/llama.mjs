@@ -42,7 +42,7 @@ const engine = await binding.loadLlama(
     keyType: 'f16',
     valueType: 'f16',
   },
-  (events) => events.forEach((event) => listeners.get(event.id)(event)),
+  (event) => listeners.get(event.id)(event),
   () => {},
 );
 

@@ -150,8 +150,8 @@ test('open requests fail when the engine’s thread ends unexpectedly, and the e
   const program = `
     import { loadNative } from ${JSON.stringify(new URL('load.js', import.meta.url).href)};
     const told = new Map();
-    const onEvents = (events) => {
-      for (const { id, type, code, fault } of events) told.set(id, [type, code, fault]);
+    const onEvent = ({ id, type, code, fault }) => {
+      told.set(id, [type, code, fault]);
       if (told.size < 4) return;
       let refusal = '';
       try { engine.submit(5, { text: 'A cat' }, sampling); } catch (error) { refusal = error.message; }
@@ -161,7 +161,7 @@ test('open requests fail when the engine’s thread ends unexpectedly, and the e
     };
     const sampling = ${JSON.stringify(greedy)};
     const native = loadNative({ addonPath: ${JSON.stringify(addonPath)} });
-    const engine = await native.loadLlama(${JSON.stringify(options)}, onEvents, () => {});
+    const engine = await native.loadLlama(${JSON.stringify(options)}, onEvent, () => {});
     for (let id = 1; id <= 4; id += 1) engine.submit(id, { text: 'Once upon a time' }, sampling);`;
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', program], {
     env: { ...process.env, LD_PRELOAD: library },

@@ -55,8 +55,8 @@ for (const weights of ['q4_0', 'q8_0', 'f16'] as const) {
       });
       assert.is(need.contextBytes, 2 * 2 * 2 * 32 * 2 * 256);
       const ended = new Promise((resolve) => {
-        const onEvents = (events: readonly { readonly type: string; readonly completionTokens?: number }[]): void => {
-          for (const event of events) if (event.type !== 'text') resolve([event.type, event.completionTokens]);
+        const onEvent = (event: { readonly type: string; readonly completionTokens?: number }): void => {
+          if (event.type !== 'text') resolve([event.type, event.completionTokens]);
         };
         const options = {
           modelPath: path,
@@ -69,7 +69,7 @@ for (const weights of ['q4_0', 'q8_0', 'f16'] as const) {
           valueType: 'f16' as const,
         };
         void loadNative({ addonPath: nativeAddonPath(packageRoot) })
-          .loadLlama(options, onEvents, () => {})
+          .loadLlama(options, onEvent, () => {})
           .then((engine) =>
             engine.submit(
               1,

@@ -58,7 +58,7 @@ export class EmbeddingEngine {
         maxTokens: spec.n_ctx,
         batchTokens: spec.n_batch,
       },
-      requests.onEvents,
+      requests.onEvent,
       (fraction) => progress(fraction, `loading ${spec.model_name}`),
     );
     return new EmbeddingEngine(spec.model_name, engine, requests, gpus);

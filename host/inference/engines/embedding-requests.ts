@@ -31,11 +31,9 @@ export class EmbeddingRequests {
   }
 
   /** The listener for the engine's events. */
-  readonly onEvents = (events: readonly LlamaEmbeddingEvent[]): void => {
-    for (const event of events) {
-      if (event.type === 'error' && event.code === 'engine-ended') return this.#onEnded(event.message);
-      this.#settle.get(event.id)?.(event);
-    }
+  readonly onEvent = (event: LlamaEmbeddingEvent): void => {
+    if (event.type === 'error' && event.code === 'engine-ended') return this.#onEnded(event.message);
+    this.#settle.get(event.id)?.(event);
   };
 
   /**

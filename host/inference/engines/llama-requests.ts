@@ -53,13 +53,11 @@ export class LlamaRequests {
   }
 
   /** The listener for the engine's events. */
-  readonly onEvents = (events: readonly LlamaEvent[]): void => {
-    for (const event of events) {
-      if (event.type === 'error' && event.code === 'engine-ended') return this.#onEnded(event.message);
-      const queue = this.#queues.get(event.id);
-      queue?.push(event);
-      if (event.type !== 'text') queue?.end();
-    }
+  readonly onEvent = (event: LlamaEvent): void => {
+    if (event.type === 'error' && event.code === 'engine-ended') return this.#onEnded(event.message);
+    const queue = this.#queues.get(event.id);
+    queue?.push(event);
+    if (event.type !== 'text') queue?.end();
   };
 
   /**

@@ -110,7 +110,7 @@ export async function start(spec: LlamaSpec, { log, progress, artifactPath }: St
       ...(spec.chat_template !== undefined && { chatTemplate: spec.chat_template }),
       ...(spec.adapters && { adapters: spec.adapters.map(({ path }) => path) }),
     },
-    requests.onEvents,
+    requests.onEvent,
     (fraction) => progress(fraction, `loading ${spec.model_name}`),
   );
   const llama = new Llama(engine, requests, spec, artifactPath);

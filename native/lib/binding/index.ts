@@ -45,19 +45,20 @@ export interface NativeBinding {
   /** Sets the listener for the engines' log lines. `debug` lines are dropped before they reach JavaScript. */
   setLogger(listener: (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void): void;
   /**
-   * Loads a model on its own thread. `onEvents` is called with all events since its last call, in order. `onProgress`
-   * is called with a fraction from 0 to 1. Rejects with an Error that names the file and the reason: missing,
-   * truncated, not a model, or not enough memory.
+   * Loads a model on its own thread. `onEvent` is called with each event, in order. If it throws, its request is
+   * cancelled and ends with an `error` event of the code `failed`; other requests go on. `onProgress` is called with a
+   * fraction from 0 to 1. Rejects with an Error that names the file and the reason: missing, truncated, not a model, or
+   * not enough memory.
    */
   loadLlama(
     options: LlamaLoadOptions,
-    onEvents: (events: LlamaEvent[]) => void,
+    onEvent: (event: LlamaEvent) => void,
     onProgress: (fraction: number) => void,
   ): Promise<NativeLlamaEngine>;
   /** Loads a model for embeddings or scores. Otherwise like `loadLlama`. */
   loadLlamaEmbedding(
     options: LlamaEmbeddingLoadOptions,
-    onEvents: (events: LlamaEmbeddingEvent[]) => void,
+    onEvent: (event: LlamaEmbeddingEvent) => void,
     onProgress: (fraction: number) => void,
   ): Promise<NativeLlamaEmbeddingEngine>;
   loadWhisper(options: WhisperLoadOptions): Promise<NativeWhisperEngine>;

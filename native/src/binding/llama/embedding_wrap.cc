@@ -29,15 +29,11 @@ void Write(Napi::Object& object, const llama::VectorsEvent& event) {
 void Write(Napi::Object& object, const llama::CancelledEvent&) { object.Set("type", "cancelled"); }
 
 struct EmbeddingEvents {
-  static Napi::Array ToValue(Napi::Env env, const std::vector<llama::EmbeddingEvent>& events) {
-    auto array = Napi::Array::New(env, events.size());
-    for (uint32_t i = 0; i < events.size(); i++) {
-      auto object = Napi::Object::New(env);
-      object.Set("id", static_cast<double>(events[i].id));
-      std::visit([&](const auto& what) { Write(object, what); }, events[i].what);
-      array.Set(i, object);
-    }
-    return array;
+  static Napi::Object ToValue(Napi::Env env, const llama::EmbeddingEvent& event) {
+    auto object = Napi::Object::New(env);
+    object.Set("id", static_cast<double>(event.id));
+    std::visit([&](const auto& what) { Write(object, what); }, event.what);
+    return object;
   }
   static bool IsLast(const llama::EmbeddingEvent&) { return true; }
 };
@@ -157,7 +153,7 @@ Napi::Object MakeEmbeddingObject(Napi::Env env, const std::shared_ptr<Session>& 
 Napi::Value LoadLlamaEmbedding(const Napi::CallbackInfo& info) {
   const auto env = info.Env();
   if (!info[1].IsFunction() || !info[2].IsFunction())
-    throw Napi::TypeError::New(env, "onEvents and onProgress are functions");
+    throw Napi::TypeError::New(env, "onEvent and onProgress are functions");
   return Session::Load(env, ToOptions(env, info[0]), info[1].As<Napi::Function>(), info[2].As<Napi::Function>(),
                        MakeEmbeddingObject);
 }

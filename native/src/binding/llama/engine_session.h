@@ -7,7 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -20,17 +20,17 @@ namespace aana {
 
 // JavaScript's side of an engine: passes the engine's events to the listeners and promises. Use it only on JavaScript's
 // thread, except where noted. It keeps Node running, and itself alive, while it loads, closes or has requests.
-// `Values::ToValue(env, events)` converts events, and `Values::IsLast(event)` says whether an event ends its request.
+// `Values::ToValue(env, event)` converts an event, and `Values::IsLast(event)` says whether an event ends its request.
 template <class Engine, class Values>
 class EngineSession : public std::enable_shared_from_this<EngineSession<Engine, Values>> {
  public:
   // Makes the object to which the promise of a load resolves.
   using MakeObject = Napi::Object (*)(Napi::Env env, const std::shared_ptr<EngineSession>& session);
 
-  static Napi::Promise Load(Napi::Env env, typename Engine::Options options, Napi::Function on_events,
+  static Napi::Promise Load(Napi::Env env, typename Engine::Options options, Napi::Function on_event,
                             Napi::Function on_progress, MakeObject make_object);
 
-  EngineSession(Napi::Env env, Napi::Function on_events, Napi::Function on_progress, MakeObject make_object);
+  EngineSession(Napi::Env env, Napi::Function on_event, Napi::Function on_progress, MakeObject make_object);
   ~EngineSession();
   EngineSession(const EngineSession&) = delete;
   EngineSession& operator=(const EngineSession&) = delete;
@@ -55,7 +55,6 @@ class EngineSession : public std::enable_shared_from_this<EngineSession<Engine, 
   Napi::Promise Close(Napi::Env env);
 
  private:
-  static void Call(const Napi::FunctionReference& listener, Napi::Value value);
   void Open(Napi::Env env, llama::RequestId id);
   static void OnExit(void* self);
 
@@ -63,7 +62,9 @@ class EngineSession : public std::enable_shared_from_this<EngineSession<Engine, 
   void Wake();
   // Called on JavaScript's thread after Wake.
   void Deliver(Napi::Env env);
-  void DeliverEvents(Napi::Env env, const std::vector<typename Engine::Event>& events);
+  void DeliverProgress(Napi::Env env, float progress);
+  // A request whose listener throws is cancelled, and its last event becomes an error. Others are not touched.
+  void DeliverEvent(Napi::Env env, const typename Engine::Event& event);
   void OnReady(Napi::Env env);
   // Ends the open requests that the engine has not ended.
   void EndOpenRequests(Napi::Env env);
@@ -73,14 +74,15 @@ class EngineSession : public std::enable_shared_from_this<EngineSession<Engine, 
   void ReleaseAll();
 
   const napi_env env_;
-  Napi::FunctionReference on_events_;
+  Napi::FunctionReference on_event_;
   Napi::FunctionReference on_progress_;
   const MakeObject make_object_;
   Napi::ThreadSafeFunction tsfn_;
   std::unique_ptr<Engine> engine_;  // null: its thread has ended and its memory is freed
   std::optional<Napi::Promise::Deferred> loading_;
   std::vector<Napi::Promise::Deferred> closing_;
-  std::unordered_set<llama::RequestId> requests_;  // requests without a delivered end
+  // Requests without a delivered end, with what their listener threw; empty: nothing.
+  std::unordered_map<llama::RequestId, std::string> requests_;
   std::shared_ptr<EngineSession> keep_alive_;
   float progress_ = 0.0F;
   uint64_t last_steps_ = 0;
@@ -90,19 +92,10 @@ class EngineSession : public std::enable_shared_from_this<EngineSession<Engine, 
 };
 
 template <class Engine, class Values>
-void EngineSession<Engine, Values>::Call(const Napi::FunctionReference& listener, Napi::Value value) {
-  try {
-    listener.Call({value});
-  } catch (const Napi::Error& error) {
-    Log(LogLevel::kError, "a listener of the language model's events threw: " + error.Message());
-  }
-}
-
-template <class Engine, class Values>
 Napi::Promise EngineSession<Engine, Values>::Load(Napi::Env env, typename Engine::Options options,
-                                                  Napi::Function on_events, Napi::Function on_progress,
+                                                  Napi::Function on_event, Napi::Function on_progress,
                                                   MakeObject make_object) {
-  auto session = std::make_shared<EngineSession>(env, on_events, on_progress, make_object);
+  auto session = std::make_shared<EngineSession>(env, on_event, on_progress, make_object);
   session->loading_.emplace(env);
   const auto promise = session->loading_->Promise();
   session->UpdateKeepAlive(env);
@@ -112,14 +105,14 @@ Napi::Promise EngineSession<Engine, Values>::Load(Napi::Env env, typename Engine
 }
 
 template <class Engine, class Values>
-EngineSession<Engine, Values>::EngineSession(Napi::Env env, Napi::Function on_events, Napi::Function on_progress,
+EngineSession<Engine, Values>::EngineSession(Napi::Env env, Napi::Function on_event, Napi::Function on_progress,
                                              MakeObject make_object)
     : env_(env),
-      on_events_(Napi::Persistent(on_events)),
+      on_event_(Napi::Persistent(on_event)),
       on_progress_(Napi::Persistent(on_progress)),
       make_object_(make_object),
       // Only a wake-up, so no queue can fill: the engine wakes again only after a delivery.
-      tsfn_(Napi::ThreadSafeFunction::New(env, on_events, "aana llama", 0, 1)) {
+      tsfn_(Napi::ThreadSafeFunction::New(env, on_event, "aana llama", 0, 1)) {
   AddAtExit(env, OnExit, this);
 }
 
@@ -136,7 +129,7 @@ Engine& EngineSession<Engine, Values>::engine(Napi::Env env) const {
 
 template <class Engine, class Values>
 void EngineSession<Engine, Values>::Open(Napi::Env env, llama::RequestId id) {
-  if (!requests_.insert(id).second) throw Napi::Error::New(env, "request " + std::to_string(id) + " is running");
+  if (!requests_.try_emplace(id).second) throw Napi::Error::New(env, "request " + std::to_string(id) + " is running");
 }
 
 template <class Engine, class Values>
@@ -171,22 +164,44 @@ template <class Engine, class Values>
 void EngineSession<Engine, Values>::Deliver(Napi::Env env) {
   if (!engine_) return;
   const auto delivery = engine_->Take();
-  if (progress_ != delivery.progress) {
-    progress_ = delivery.progress;
-    Call(on_progress_, Napi::Number::New(env, progress_));
-  }
-  if (!delivery.events.empty()) DeliverEvents(env, delivery.events);
+  DeliverProgress(env, delivery.progress);
+  for (const auto& event : delivery.events) DeliverEvent(env, event);
+  UpdateKeepAlive(env);
   if (delivery.phase == llama::Phase::kReady) OnReady(env);
   if (delivery.phase == llama::Phase::kClosed || delivery.phase == llama::Phase::kFailed) OnEnded(env, delivery);
 }
 
 template <class Engine, class Values>
-void EngineSession<Engine, Values>::DeliverEvents(Napi::Env env, const std::vector<typename Engine::Event>& events) {
-  for (const auto& event : events) {
-    if (Values::IsLast(event)) requests_.erase(event.id);
+void EngineSession<Engine, Values>::DeliverProgress(Napi::Env env, float progress) {
+  if (std::exchange(progress_, progress) == progress) return;
+  try {
+    on_progress_.Call({Napi::Number::New(env, progress)});
+  } catch (const Napi::Error& error) {
+    Log(LogLevel::kError, "the listener of a load's progress threw: " + error.Message());
   }
-  UpdateKeepAlive(env);
-  Call(on_events_, Values::ToValue(env, events));
+}
+
+template <class Engine, class Values>
+void EngineSession<Engine, Values>::DeliverEvent(Napi::Env env, const typename Engine::Event& event) {
+  const auto found = requests_.find(event.id);
+  if (found == requests_.end()) return;
+  const bool is_last = Values::IsLast(event);
+  const auto thrown = found->second;
+  if (is_last)
+    requests_.erase(found);  // first, because the listener may use the id again
+  else if (!thrown.empty())
+    return;
+  const Napi::HandleScope scope(env);
+  try {
+    on_event_.Call({Values::ToValue(
+        env, thrown.empty() ? event : typename Engine::Event{event.id, llama::ErrorEvent{.message = thrown}})});
+  } catch (const Napi::Error& error) {
+    const auto reason = "the listener of the request's events threw: " + error.Message();
+    Log(LogLevel::kError, reason);
+    if (is_last || !engine_) return;
+    requests_[event.id] = reason;
+    engine_->Cancel(event.id);
+  }
 }
 
 template <class Engine, class Values>
@@ -216,13 +231,11 @@ void EngineSession<Engine, Values>::OnEnded(Napi::Env env, const llama::Delivery
 
 template <class Engine, class Values>
 void EngineSession<Engine, Values>::EndOpenRequests(Napi::Env env) {
-  if (requests_.empty()) return;
   const auto message = failure_.empty() ? std::string("the engine is closed") : failure_;
-  std::vector<typename Engine::Event> events;
-  for (const auto id : requests_) {
-    events.push_back({id, llama::ErrorEvent{llama::ErrorCode::kEngineEnded, Fault::kDeployment, message, 0, 0}});
+  while (!requests_.empty()) {
+    const auto id = requests_.begin()->first;
+    DeliverEvent(env, {id, llama::ErrorEvent{llama::ErrorCode::kEngineEnded, Fault::kDeployment, message, 0, 0}});
   }
-  DeliverEvents(env, events);
 }
 
 template <class Engine, class Values>
@@ -248,7 +261,7 @@ void EngineSession<Engine, Values>::ReleaseAll() {
     engine_ = nullptr;
   }
   tsfn_.Release();
-  on_events_.Reset();
+  on_event_.Reset();
   on_progress_.Reset();
   RemoveAtExit(env_, OnExit, this);
 }

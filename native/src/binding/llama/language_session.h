@@ -3,7 +3,6 @@
 #include <napi.h>
 
 #include <variant>
-#include <vector>
 
 #include "binding/llama/engine_session.h"
 #include "binding/llama/language_values.h"
@@ -12,9 +11,7 @@
 namespace aana {
 
 struct LlamaEvents {
-  static Napi::Array ToValue(Napi::Env env, const std::vector<llama::Event>& events) {
-    return aana::ToValue(env, events);
-  }
+  static Napi::Object ToValue(Napi::Env env, const llama::Event& event) { return aana::ToValue(env, event); }
   static bool IsLast(const llama::Event& event) { return !std::holds_alternative<llama::TextEvent>(event.what); }
 };
 

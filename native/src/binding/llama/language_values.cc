@@ -272,15 +272,11 @@ Napi::Object ToValue(Napi::Env env, const llama::Counts& counts) {
   return object;
 }
 
-Napi::Array ToValue(Napi::Env env, const std::vector<llama::Event>& events) {
-  auto array = Napi::Array::New(env, events.size());
-  for (uint32_t i = 0; i < events.size(); i++) {
-    auto object = Napi::Object::New(env);
-    object.Set("id", static_cast<double>(events[i].id));
-    std::visit([&](const auto& what) { Write(object, what); }, events[i].what);
-    array.Set(i, object);
-  }
-  return array;
+Napi::Object ToValue(Napi::Env env, const llama::Event& event) {
+  auto object = Napi::Object::New(env);
+  object.Set("id", static_cast<double>(event.id));
+  std::visit([&](const auto& what) { Write(object, what); }, event.what);
+  return object;
 }
 
 }  // namespace aana

@@ -3,7 +3,6 @@
 #include <napi.h>
 
 #include <cstdint>
-#include <vector>
 
 #include "core/llama/counters.h"
 #include "core/llama/event.h"
@@ -24,6 +23,6 @@ llama::CountRequest ToLlamaCountRequest(const Napi::CallbackInfo& info);
 
 Napi::Object ToValue(Napi::Env env, const llama::ModelInfo& model, bool has_chat_template);
 Napi::Object ToValue(Napi::Env env, const llama::Counts& counts);
-Napi::Array ToValue(Napi::Env env, const std::vector<llama::Event>& events);
+Napi::Object ToValue(Napi::Env env, const llama::Event& event);
 
 }  // namespace aana
