@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
+import { processorListText } from '../core/machine/processor-list.ts';
 import { packageRoot } from '../core/package-root.ts';
 
 const LAUNCHER = join(packageRoot, 'build', 'Release', 'aana-launcher');
@@ -28,6 +29,10 @@ export interface ProcessLimits {
   readonly fileBytes?: number | undefined;
   /** Address space in bytes. Allocations beyond it fail. */
   readonly addressBytes?: number | undefined;
+  /**
+   * Numbers of the processors that it and its threads may use. The start fails when this process may use none of them.
+   */
+  readonly processors?: readonly number[] | undefined;
   /** Number of open file descriptors. */
   readonly openFiles?: number | undefined;
 }
@@ -43,6 +48,7 @@ export function launcherArguments(limits: ProcessLimits, parent: number): string
     ['--parent', parent],
   ];
   return [
+    ...(limits.processors ? ['--affinity', processorListText(limits.processors)] : []),
     ...options.flatMap(([name, value]) => (value === undefined ? [] : [name, String(Math.max(0, Math.ceil(value)))])),
     '--',
   ];

@@ -9,6 +9,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../core/abort.ts';
 import { AanaError } from '../core/errors.ts';
+import { allowedProcessors } from '../core/machine/processors.ts';
 import { boundsFiles } from '../../test/file-limit.ts';
 import { skip } from '../../test/skip.ts';
 import { launcherPath } from './launcher.ts';
@@ -134,6 +135,33 @@ if (launcher) {
     );
     assert.is(await firstLine(child), `${2 ** 20} 40 0`);
   });
+
+  Contained('binds the child and its threads to processors', async () => {
+    const [first = 0] = allowedProcessors()?.map(({ id }) => id) ?? [];
+    const child = keep(
+      spawnContained('sh', ['-c', 'sh -c "grep Cpus_allowed_list: /proc/self/status"'], {
+        processors: [first],
+        stdio: ['ignore', 'pipe', 'inherit'],
+      }),
+    );
+    assert.is(await firstLine(child), `Cpus_allowed_list:\t${first}`);
+  });
+
+  for (const [list, reason] of [
+    ['8000', /^aana-launcher: --affinity 8000: /],
+    ['', /^aana-launcher: --affinity must be followed by processors such as 0-3,8\n$/],
+    ['1-', /--affinity must be followed by processors/],
+    ['2-1', /--affinity must be followed by processors/],
+    ['0-8192', /--affinity must be followed by processors/],
+  ] as const)
+    Contained(`starts nothing on the processors "${list}"`, async () => {
+      const child = keep(spawn(launcher, ['--affinity', list, '--', 'echo', 'started']));
+      const text: Buffer[] = [];
+      child.stderr.on('data', (data: Buffer) => text.push(data));
+      const [code] = await once(child, 'close');
+      assert.is(code, 126);
+      assert.match(Buffer.concat(text).toString(), reason);
+    });
 } else {
   for (const title of ['parent death', 'limits'])
     skip(`spawnContained: ${title}`, 'the launcher is not built, or this is not Linux');

@@ -1,8 +1,8 @@
-import { availableParallelism } from 'node:os';
 import { AanaApp } from '../../application/app.ts';
 import { childEnvironment, type Config } from '../../base/config/index.ts';
 import { fail } from '../../base/core/errors.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
+import { usableCores } from '../../base/core/machine/processors.ts';
 import { check } from '../../inference/deployments/class/check.ts';
 import type { ModelSource, PullOptions } from '../../inference/deployments/class/deployment-definition.ts';
 import { builtinDefinitions, defaultCpus } from '../../inference/deployments/index.ts';
@@ -143,7 +143,7 @@ async function prepareDeployments(options: SetupOptions, models: ModelSource): P
       log,
       signal,
       env: {}, // the secrets of the server are not needed here
-      cpus: async () => defaultCpus(availableParallelism()),
+      cpus: async () => defaultCpus(usableCores()),
       buildImages: () => buildAddon(options, true),
       numGpus: devices.num_gpus ?? 0,
       progress: () => {},

@@ -20,7 +20,7 @@ import type { Check, CheckResult } from './check.ts';
 import { clockCheck, offsetResult } from './clock-check.ts';
 import { databaseCheck } from './database-check.ts';
 import { doctorText, examine } from './doctor.ts';
-import { gpuCheck, openFilesResult } from './machine-checks.ts';
+import { gpuCheck, openFilesResult, processorsCheck } from './machine-checks.ts';
 import { modelsCheck } from './models-check.ts';
 import { confinementResult, sandboxCheck } from './sandbox-check.ts';
 import { foldersCheck } from './folders-check.ts';
@@ -85,6 +85,18 @@ Doctor('finds nothing that fails on a fresh machine, and leaves nothing behind',
   );
   assert.equal(await readdir(folder), []);
   assert.match(doctorText(report), /\naana-host [\d.]+: \w+, \d failed, \d+ warnings?\n$/);
+});
+
+Doctor('names processors to which the configuration binds a deployment in vain', async () => {
+  const deployment = { type: 'VadDeployment', cpu_affinity: '8000' };
+  const results = await processorsCheck.run({
+    config: configured({ deployments: { vad: deployment } }),
+    env: {},
+    signal: AbortSignal.timeout(30_000),
+  });
+  assert.match(results[0]?.found ?? '', /^\d+, with \d+ cores?/);
+  assertFails(results[1], /^deployment vad: cpu_affinity: /);
+  assert.is(results.length, 2);
 });
 
 const addon = nativeAddonPath(packageRoot);

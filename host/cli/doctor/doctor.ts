@@ -6,7 +6,7 @@ import { clockCheck } from './clock-check.ts';
 import { databaseCheck } from './database-check.ts';
 import { foldersCheck } from './folders-check.ts';
 import { portsCheck } from './ports-check.ts';
-import { gpuCheck, openFilesCheck } from './machine-checks.ts';
+import { gpuCheck, openFilesCheck, processorsCheck } from './machine-checks.ts';
 import { modelsCheck } from './models-check.ts';
 import { sandboxCheck } from './sandbox-check.ts';
 import { addonCheck, ffmpegCheck, nodeCheck } from './tool-checks.ts';
@@ -23,6 +23,7 @@ const CHECKS: readonly Check[] = [
   addonCheck,
   sandboxCheck,
   ffmpegCheck,
+  processorsCheck,
   gpuCheck,
   openFilesCheck,
   foldersCheck,

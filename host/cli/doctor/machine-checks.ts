@@ -1,9 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { silentLogger } from '../../base/core/log/logger.ts';
 import { LogRing } from '../../base/core/log/log-ring.ts';
+import { processorListText } from '../../base/core/machine/processor-list.ts';
+import { allowedProcessors, usableCores, usableCpus } from '../../base/core/machine/processors.ts';
+import { checkAffinity } from '../../inference/deployments/index.ts';
 import { findMachine } from '../../inference/devices/index.ts';
 import { nvidiaDriver } from '../../inference/devices/nvidia-smi.ts';
-import { bytesText, type Check, type CheckResult, fail, ok, warn } from './check.ts';
+import { bytesText, type Check, type CheckResult, fail, ok, reasonOf, warn } from './check.ts';
 
 /** The GPUs that deployments would use, and the main memory. */
 export const gpuCheck: Check = {
@@ -41,6 +44,31 @@ export const gpuCheck: Check = {
         ? warn('memory', memory, 'end other programs; the start of models may fail')
         : ok('memory', memory),
     );
+    return results;
+  },
+};
+
+/** The processors that models may use, and those to which the configuration binds deployments. */
+export const processorsCheck: Check = {
+  name: 'processors',
+  needsConfig: false,
+  run: async ({ config }) => {
+    const processors = allowedProcessors();
+    const [cpus, cores] = [usableCpus('/', processors), usableCores('/', processors)];
+    const nodes = new Set(processors?.map(({ node }) => node)).size;
+    const found = [
+      `${cpus}, with ${cores} ${cores === 1 ? 'core' : 'cores'}`,
+      ...(processors ? [`numbers ${processorListText(processors.map(({ id }) => id))}`] : []),
+      ...(nodes > 1 ? [`${nodes} NUMA nodes`] : []),
+    ];
+    const results: CheckResult[] = [ok('processors', found.join('; '))];
+    for (const [name, options] of Object.entries(config.deployments)) {
+      try {
+        checkAffinity(name, options, { processors });
+      } catch (error) {
+        results.push(fail('processors', reasonOf(error), 'name processors that the host may use, or "auto"'));
+      }
+    }
     return results;
   },
 };

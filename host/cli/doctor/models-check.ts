@@ -1,7 +1,7 @@
-import { availableParallelism } from 'node:os';
 import type { Config } from '../../base/config/index.ts';
 import { AanaError, kindOf } from '../../base/core/errors.ts';
 import { silentLogger } from '../../base/core/log/logger.ts';
+import { usableCores } from '../../base/core/machine/processors.ts';
 import { check } from '../../inference/deployments/class/check.ts';
 import type { PullOptions } from '../../inference/deployments/class/deployment-definition.ts';
 import { builtinDefinitions, defaultCpus } from '../../inference/deployments/index.ts';
@@ -48,7 +48,7 @@ async function deploymentResult(
       log: silentLogger,
       signal,
       env: {}, // the secrets of the server are not needed here
-      cpus: async () => defaultCpus(availableParallelism()),
+      cpus: async () => defaultCpus(usableCores()),
       numGpus: devices.num_gpus ?? 0,
       progress: () => {},
     });

@@ -29,6 +29,7 @@ export {
 } from './manager/deployment-manager.ts';
 export { DeviceReport } from './placement/device-plan.ts';
 export { changedOptions, kindOfChange } from './manager/kind-of-change.ts';
+export { checkAffinity } from './placement/affinity.ts';
 export { defaultCpus } from './placement/cpu-plan.ts';
 export { DeploymentOptions, type DeploymentOptionsInput } from './class/deployment-options.ts';
 export { callOptionsOf, rpcOptionsOf } from './handle/remote-calls.ts';

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLogger, type Logger, silentLogger } from '../../base/core/log/logger.ts';
+import { allowedProcessors, usableCores, usableCpus } from '../../base/core/machine/processors.ts';
 import { findMachine } from './find-machine.ts';
 import { parseNvidiaSmi, parseParts } from './nvidia-smi.ts';
 import { type DriverGpu, visibleGpus } from './visible-gpus.ts';
@@ -272,6 +273,8 @@ Devices('runs no program when devices are declared, and lets the environment sel
     ],
     memoryBytes: 7,
     cpus: 3,
+    cores: usableCpus() < 3 ? 3 : Math.min(3, usableCores()),
+    processors: allowedProcessors(),
     placement: 'pack',
   });
   assert.equal((await findMachine({ env: {}, log: silentLogger, declared: { gpus: [] } })).gpus, []);

@@ -1,5 +1,6 @@
 import type { Logger } from '../../base/core/log/logger.ts';
-import { freeMainBytes, usableCpus } from '../../base/core/machine/main-memory.ts';
+import { freeMainBytes } from '../../base/core/machine/main-memory.ts';
+import { allowedProcessors, usableCores, usableCpus } from '../../base/core/machine/processors.ts';
 import { totalMainBytes } from '../../base/core/machine/total-memory.ts';
 import { type AddonGpus, listAddonGpus } from './addon-devices.ts';
 import { backendProblem } from './backend-problem.ts';
@@ -49,12 +50,17 @@ export async function findMachine(options: FindMachineOptions): Promise<Machine>
   const { gpus, freeBytes, problems }: Found = declared?.gpus
     ? { gpus: visibleGpus(declared.gpus.map(toDriverGpu), visible), freeBytes: undefined, problems: [] }
     : await findGpus(options);
+  const processors = allowedProcessors();
+  const usable = usableCpus('/', processors);
+  const cpus = declared?.cpus ?? usable;
   const declaredBytes = declared?.memory_bytes ?? undefined;
   return {
     gpus,
     problems,
     memoryBytes: declaredBytes ?? totalMainBytes(),
-    cpus: declared?.cpus ?? usableCpus(),
+    cpus,
+    cores: cpus > usable ? cpus : Math.min(cpus, usableCores('/', processors)),
+    processors,
     placement: declared?.placement,
     probe: {
       freeMainBytes: declaredBytes === undefined ? () => freeMainBytes() : undefined,

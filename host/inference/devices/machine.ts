@@ -1,3 +1,5 @@
+import type { Processor } from '../../base/core/machine/processors.ts';
+
 /** One GPU, or one part of a GPU, that deployments may use. */
 export interface Gpu {
   /**
@@ -41,6 +43,10 @@ export interface Machine {
   readonly memoryBytes: number;
   /** Processors that this process and its children may use; undefined when unknown. */
   readonly cpus?: number | undefined;
+  /** Cores among them: hardware threads of one core count once. Default: `cpus`. */
+  readonly cores?: number | undefined;
+  /** The processors to which replicas can be bound; undefined where the system binds no processes. */
+  readonly processors?: readonly Processor[] | undefined;
   /** Whether shares of GPUs go to the emptiest GPU, or to the fullest that has room. Default: `spread`. */
   readonly placement?: 'spread' | 'pack' | undefined;
   /** Measures free memory. Without it only the ledger counts. */

@@ -1,10 +1,16 @@
+import { processorListText } from '../../base/core/machine/processor-list.ts';
 import { GPU_DEVICES_VARIABLE } from '../../../native/lib/index.ts';
 import type { Machine } from './machine.ts';
 import type { Placement } from './placement-ledger.ts';
 
-/** Returns the name of a replica's devices for people: `CPU`, `GPU 0`, `GPU 0, 1`. */
-export function placementText({ gpus }: Placement): string {
-  return gpus.length > 0 ? `GPU ${gpus.join(', ')}` : 'CPU';
+/**
+ * Returns the name of a replica's devices for people: `CPU`, `GPU 0`, `GPU 0, 1`; with the processors to which it is
+ * bound, `CPU 0-3`, `GPU 0, CPU 0-3`.
+ */
+export function placementText({ gpus }: Placement, processors?: readonly number[]): string {
+  const cpu = processors ? `CPU ${processorListText(processors)}` : 'CPU';
+  if (gpus.length === 0) return cpu;
+  return `GPU ${gpus.join(', ')}${processors ? `, ${cpu}` : ''}`;
 }
 
 /** Returns the name of a device for people: `GPU 0`, or `CPU` for the processors with the main memory. */

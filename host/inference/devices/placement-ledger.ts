@@ -1,3 +1,4 @@
+import { chooseProcessors } from './choose-processors.ts';
 import type { Machine } from './machine.ts';
 
 /** Devices and memory that one replica asks for. */
@@ -30,6 +31,8 @@ interface Entry {
   readonly units: number;
   readonly cpus: number;
   readonly reservedBytes: number;
+  /** The processors to which the replica is bound; empty: to none. */
+  processors: readonly number[];
   use: DeviceUse;
   /** Whether the replica has loaded. Before that it uses only a part of `use`. */
   isLoaded: boolean;
@@ -186,6 +189,18 @@ export class PlacementLedger {
     return copy;
   }
 
+  /**
+   * Returns the processors of `count` cores to which the replica of a place is to be bound: cores of its own, as far as
+   * there are some. Undefined where the system binds no processes.
+   */
+  bind(placement: Placement, count: number): readonly number[] | undefined {
+    const { processors } = this.machine;
+    if (!processors) return undefined;
+    const others = [...this.#entries].filter(([other, { isVacant }]) => other !== placement && !isVacant);
+    const taken = others.map(([, entry]) => entry.processors);
+    return (this.#require(placement).processors = chooseProcessors(processors, taken, count));
+  }
+
   /** Gives a place back. May be called twice. */
   release(placement: Placement): void {
     const entry = this.#entries.get(placement);
@@ -248,6 +263,7 @@ export class PlacementLedger {
       units,
       cpus,
       reservedBytes,
+      processors: [],
       use: { bytes: [] },
       isLoaded: false,
       isHeld: false,

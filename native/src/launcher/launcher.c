@@ -1,7 +1,8 @@
 /*
  * aana-launcher: starts a program that dies with its parent, at a lower priority and inside limits.
  *
- *   aana-launcher [--nice N] [--cpu SECONDS] [--fsize BYTES] [--as BYTES] [--nofile N] [--parent PID] -- command args…
+ *   aana-launcher [--nice N] [--cpu SECONDS] [--fsize BYTES] [--as BYTES] [--nofile N] [--affinity LIST] [--parent PID]
+ *                 -- command args…
  *
  * The program replaces this process, so it keeps the pid, stdio and other open descriptors that the parent gave. It is
  * killed when the thread that started it ends, even if it is stopped. The setting survives execve, except into a
@@ -11,6 +12,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,13 +60,39 @@ static void lower_priority(int niceness) {
   if (setpriority(PRIO_PROCESS, 0, niceness) != 0) fail(EXIT_USAGE, "--nice: %s", strerror(errno));
 }
 
+/* Binds this process, and so the program with all of its threads, to processors in the form 0-3,8. */
+static void bind_to(const char* option, const char* list) {
+  enum { MOST = 8192 };
+  cpu_set_t* set = CPU_ALLOC(MOST);
+  const size_t size = CPU_ALLOC_SIZE(MOST);
+  if (!set) fail(EXIT_USAGE, "%s: %s", option, strerror(errno));
+  if (!list) list = "";
+  CPU_ZERO_S(size, set);
+  for (const char* at = list; at == list || *at;) {
+    int first = 0, last = 0, n_read = 0;
+    if (sscanf(at, "%4d%n-%4d%n", &first, &n_read, &last, &n_read) < 2) last = first;
+    const char end = n_read > 0 ? at[n_read] : '?';
+    if (first < 0 || last < first || last >= MOST || (end && end != ','))
+      fail(EXIT_USAGE, "%s must be followed by processors such as 0-3,8", option);
+    for (int processor = first; processor <= last; processor++) CPU_SET_S((size_t)processor, size, set);
+    at += n_read + (end == ',');
+  }
+  if (sched_setaffinity(0, size, set) != 0) fail(EXIT_USAGE, "%s %s: %s", option, list, strerror(errno));
+  CPU_FREE(set);
+}
+
 int main(int argc, char** argv) {
   pid_t parent = 0;
   int i = 1;
   limit(RLIMIT_CORE, 0, 0, "core");
   for (; i < argc && strcmp(argv[i], "--") != 0; i += 2) {
     const char* option = argv[i];
-    const unsigned long long value = parse_number(option, i + 1 < argc ? argv[i + 1] : NULL);
+    const char* text = i + 1 < argc ? argv[i + 1] : NULL;
+    if (strcmp(option, "--affinity") == 0) {
+      bind_to(option, text);
+      continue;
+    }
+    const unsigned long long value = parse_number(option, text);
     if (strcmp(option, "--nice") == 0) {
       lower_priority(value > 19 ? 19 : (int)value);
     } else if (strcmp(option, "--cpu") == 0) {

@@ -4,9 +4,9 @@ import { dirname, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { totalMainBytes } from './total-memory.ts';
-import { freeMainBytes, usableCpus } from './main-memory.ts';
+import { freeMainBytes } from './main-memory.ts';
 
-const Memory = suite('the main memory and the processors');
+const Memory = suite('the main memory');
 
 const folders: string[] = [];
 Memory.after(() => folders.forEach((folder) => rmSync(folder, { recursive: true })));
@@ -56,19 +56,5 @@ Memory('that is free on this machine is less than the total', () => {
   const free = freeMainBytes();
   if (process.platform === 'linux') assert.ok(free !== undefined && free > 0 && free < totalMainBytes());
 });
-
-const QUOTAS: readonly (readonly [text: string | undefined, parallelism: number, cpus: number])[] = [
-  [undefined, 8, 8],
-  ['max 100000', 8, 8],
-  ['250000 100000', 8, 2],
-  ['50000 100000', 8, 1],
-  ['1000000 100000', 4, 4],
-];
-for (const [text, parallelism, cpus] of QUOTAS) {
-  Memory(`counts ${cpus} processors of ${parallelism} where the quota is ${text ?? 'not there'}`, () => {
-    const files = { 'proc/self/cgroup': '0::/\n', ...(text !== undefined && { 'sys/fs/cgroup/cpu.max': `${text}\n` }) };
-    assert.is(usableCpus(root(files), parallelism), cpus);
-  });
-}
 
 Memory.run();

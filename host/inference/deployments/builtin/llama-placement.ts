@@ -12,8 +12,8 @@ export const llamaPlacement = {
     .optional()
     .describe(
       'CPU threads of a replica. It is reduced when all deployments together ask for more threads than there are ' +
-        'processors. Default: an equal part of the processors that deployments with a set number leave, at most ' +
-        'half of the processors and at most 8.',
+        'processors. Default: an equal part of the cores that deployments with a set number leave, at most 8. Two ' +
+        'hardware threads of a core count once.',
     ),
   n_gpu_layers: z
     .union([z.int().min(-1), z.literal('auto')])

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { amount, toggle, whole } from '../../../base/core/fields.ts';
+import { parseProcessorList } from '../../../base/core/machine/processor-list.ts';
 
 const seconds = z.number().positive().max(86_400);
 
@@ -132,6 +133,19 @@ export const DeploymentOptions = z
       })
       .default({})
       .describe('Devices of each replica.'),
+    cpu_affinity: z
+      .string()
+      .refine(
+        (list) => list === 'auto' || parseProcessorList(list) !== undefined,
+        'must be "auto" or a list of processors such as "0-3,8"',
+      )
+      .optional()
+      .describe(
+        'Processors to which each replica is bound, with the numbers of Linux: a list such as `0-3,8`, which all ' +
+          'replicas share, or `auto`, which gives each replica cores of its own while there are enough, one for each ' +
+          'of its threads and of one NUMA node if they fit there. Linux only: elsewhere a list is refused, and ' +
+          '`auto` binds nothing. Default: all processors of the host.',
+      ),
     pinned: toggle(
       false,
       'Whether idle replicas stay when another deployment needs their place. Otherwise idle replicas above ' +

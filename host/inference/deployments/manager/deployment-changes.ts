@@ -160,6 +160,7 @@ export class DeploymentChanges {
     const { name } = deployment;
     const { replicas, places: before } = running(deployment);
     const places = plan.placesFor({ name, options: bound.options });
+    places.cpus = deployment.cpus ?? 1;
     await this.#starter.countMemory(bound, spec, places);
     signal.throwIfAborted();
     const version = this.#starter.version(bound, spec, places);

@@ -1,9 +1,14 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../../../base/core/abort.ts';
 import { deferred } from '../../../base/core/deferred.ts';
 import { AanaError } from '../../../base/core/errors.ts';
 import { createLogger, type LogFields, type Logger, silentLogger } from '../../../base/core/log/logger.ts';
+import { parseProcessorList } from '../../../base/core/machine/processor-list.ts';
+import { allowedProcessors, coresOf } from '../../../base/core/machine/processors.ts';
+import { launcherPath } from '../../../base/processes/index.ts';
+import { skip } from '../../../test/skip.ts';
 import type { Machine } from '../../devices/index.ts';
 import type { ModelSource } from '../class/deployment-definition.ts';
 import { DeploymentManager, type DeploymentProgress } from './deployment-manager.ts';
@@ -373,6 +378,30 @@ Manager('gives replicas fewer threads than configured when there are too few pro
     /configured one: the configuration asks for 6 threads .*, but a replica runs 3, because .* 4 processors/,
   );
 });
+
+if (launcherPath()) {
+  Manager('binds each replica with all of its threads to cores of its own', async () => {
+    const processors = allowedProcessors() ?? [];
+    const replicas = { cpu_affinity: 'auto', num_replicas: Math.min(2, coresOf(processors)) };
+    const made = manager({ one: replicas }, { gpus: [], memoryBytes: 64e9, processors });
+    await made.start();
+    const bound = made.status()['one']?.replicas.map(({ pid, device }) => {
+      const threads = readdirSync(`/proc/${pid}/task`).map(
+        (thread) => /^Cpus_allowed_list:\t(.*)$/m.exec(readFileSync(`/proc/${pid}/task/${thread}/status`, 'utf8'))?.[1],
+      );
+      assert.equal(
+        [...new Set(threads)].map((list) => `CPU ${list}`),
+        [device],
+      );
+      return parseProcessorList(threads[0] ?? '') ?? [];
+    });
+    const all = bound?.flat() ?? [];
+    assert.is(bound?.length, replicas.num_replicas);
+    assert.is(new Set(all).size, all.length, 'the replicas share processors');
+  });
+} else {
+  skip('deployments bind replicas to cores', 'the launcher is not built');
+}
 
 Manager('keeps a replica on its GPU when its process dies', async () => {
   const made = manager(

@@ -458,6 +458,7 @@ export class DeploymentManager {
         const [spec, reserved] = await Promise.all([prepared, places]);
         deployment.coming = spec;
         if (!reserved) throw new Error(`no places were planned for ${name}`);
+        reserved.cpus = deployment.cpus ??= this.#cpusOf(deployment, deployment.bound, await plan);
         await this.#calleesReady(deployment, all);
         await this.#starter.start(deployment, spec, reserved, {
           signal: all,

@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../base/core/log/logger.ts';
+import type { Machine } from '../../devices/index.ts';
 import { bind, type BoundDeployment } from '../class/bound-deployment.ts';
 import { cpusOfReplica, type CpuUser, defaultCpus, fewerThreads } from './cpu-plan.ts';
 import { DeploymentOptions, type DeploymentOptionsInput } from '../class/deployment-options.ts';
@@ -12,14 +13,15 @@ const Plan = suite('processors of replicas');
 
 const options = (more: Partial<DeploymentOptionsInput> = {}): DeploymentOptions =>
   DeploymentOptions.parse({ type: 'any', ...more });
-const machine = (cpus: number, gpus = 0): Parameters<typeof cpusOfReplica>[2] => ({
+const machine = (cpus: number, gpus = 0, more: Partial<Machine> = {}): Machine => ({
   cpus,
   memoryBytes: 0,
   gpus: Array.from({ length: gpus }, () => ({ id: undefined, name: 'fake', memoryBytes: 0 })),
+  ...more,
 });
 
-Plan('are at most half of the machine’s processors, from 1 to 8', () => {
-  assert.equal([1, 2, 3, 8, 64].map(defaultCpus), [1, 1, 1, 4, 8]);
+Plan('are as many as the cores of a replica, from 1 to 8', () => {
+  assert.equal([-2, 0, 0.5, 1, 2, 3.5, 8, 64].map(defaultCpus), [1, 1, 1, 1, 2, 3, 8, 8]);
 });
 
 /** A deployment whose configuration names no threads. */
@@ -48,7 +50,10 @@ const CASES: readonly (readonly [
   ['three deployments on eight', [PLAIN, PLAIN, PLAIN], 8, 0, [2, 2, 2]],
   ['replicas that may come', [PLAIN, plain({ autoscaling_config: { max_replicas: 3 } })], 8, 0, [2, 2]],
   ['a deployment that sets its number', [plain({ ray_actor_options: { num_cpus: 6 } }), PLAIN], 8, 0, [6, 2]],
-  ['a number below one', [plain({ num_replicas: 2, ray_actor_options: { num_cpus: 0.5 } }), PLAIN], 4, 0, [1, 2]],
+  ['one deployment on eight', [PLAIN], 8, 0, [8]],
+  ['one deployment on sixteen', [PLAIN], 16, 0, [8]],
+  ['two replicas on four', [plain({ num_replicas: 2 })], 4, 0, [2]],
+  ['a number below one', [plain({ num_replicas: 2, ray_actor_options: { num_cpus: 0.5 } }), PLAIN], 4, 0, [1, 3]],
   ['more replicas than processors', [plain({ num_replicas: 5 }), PLAIN], 4, 0, [1, 1]],
   ['a deployment on a GPU', [plain({ num_replicas: 4, ray_actor_options: { num_gpus: 0.5 } }), PLAIN], 8, 2, [1, 4]],
   [
@@ -77,10 +82,39 @@ for (const [what, all, cpus, gpus, wanted] of CASES) {
   });
 }
 
+/** Eight cores with two hardware threads each. */
+const SMT = machine(16, 0, {
+  cores: 8,
+  processors: Array.from({ length: 16 }, (_, id) => ({ id, core: id % 8, node: 0, isSlow: false })),
+});
+const SMT_CASES: readonly (readonly [what: string, all: readonly CpuUser[], wanted: readonly number[]])[] = [
+  ['one deployment', [PLAIN], [8]],
+  ['two deployments', [PLAIN, PLAIN], [4, 4]],
+  ['three replicas', [plain({ num_replicas: 3 })], [2]],
+  ['threads on both hardware threads of each core', [llm(16)], [16]],
+  ['threads of another deployment', [llm(6), PLAIN], [6, 2]],
+  ['threads on all cores', [llm(8), PLAIN], [8, 1]],
+  ['a list of four cores', [plain({ cpu_affinity: '0-3' })], [4]],
+  ['a list of two cores with both of their threads', [plain({ cpu_affinity: '0-1,8-9' })], [2]],
+  ['two replicas that share a list', [plain({ cpu_affinity: '0-3', num_replicas: 2 }), PLAIN], [2, 4]],
+  ['more threads than its list has processors', [llm(8, { cpu_affinity: '0-3' }), PLAIN], [4, 4]],
+  ['more reserved than its list has', [plain({ cpu_affinity: '3', ray_actor_options: { num_cpus: 2 } })], [1]],
+  ['cores of its own', [plain({ cpu_affinity: 'auto' }), PLAIN], [4, 4]],
+];
+for (const [what, all, wanted] of SMT_CASES)
+  Plan(`fit eight cores with two threads each with ${what}`, () => {
+    const each = all.map((one, index) => cpusOfReplica(one, othersThan(all, index), SMT));
+    assert.equal(each, wanted);
+  });
+
 Plan('explain in a sentence why a replica runs fewer threads than its configuration names', () => {
   assert.match(
     fewerThreads(llm(9), [], machine(8)) ?? '',
     /asks for 9 threads for each replica, but a replica runs 8, because this machine has 8 processors/,
+  );
+  assert.match(
+    fewerThreads(llm(9, { cpu_affinity: '0-3' }), [], SMT) ?? '',
+    /asks for 9 threads for each replica, but a replica runs 4, because cpu_affinity has 4 processors$/,
   );
   for (const next of [llm(8), llm(1, { num_replicas: 20 }), PLAIN])
     assert.is(fewerThreads(next, [], machine(8)), undefined);

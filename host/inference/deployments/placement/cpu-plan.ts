@@ -1,7 +1,9 @@
 import { availableParallelism } from 'node:os';
+import { coresOf } from '../../../base/core/machine/processors.ts';
 import type { Machine } from '../../devices/index.ts';
 import type { DeploymentDefinition } from '../class/deployment-definition.ts';
 import type { DeploymentOptions } from '../class/deployment-options.ts';
+import { listedProcessors } from './affinity.ts';
 
 /** The parts of a deployment that decide about processors. */
 export interface CpuUser {
@@ -12,17 +14,21 @@ export interface CpuUser {
 /** More threads do not make the language models of this package faster on the machines that it was measured on. */
 const MAX_DEFAULT_CPUS = 8;
 
-/** Returns half of the processors, 8 at most, so that the rest of the machine stays responsive; at least 1. */
-export function defaultCpus(cpus: number): number {
-  return Math.min(MAX_DEFAULT_CPUS, Math.max(1, Math.floor(cpus / 2)));
+/**
+ * Returns the threads of a replica that has these cores for itself: one for each core, 8 at most. A second hardware
+ * thread of a core adds little to computing with matrices.
+ */
+export function defaultCpus(cores: number): number {
+  return Math.min(MAX_DEFAULT_CPUS, Math.max(1, Math.floor(cores)));
 }
 
 /**
  * Returns the processors that each replica of a deployment should keep busy, so that the replicas of all deployments
  * together fit the machine. That is the number of threads that the configuration names, or `num_cpus` of the options
- * when that is more; 1 beside a GPU; else an equal part of what the others leave, at most {@link defaultCpus}. When the
- * deployments name more threads than there are processors, each gets its proportional part. At least 1, so that more
- * replicas than processors share these.
+ * when that is more; 1 beside a GPU; else an equal part of the cores that the others leave, at most
+ * {@link defaultCpus}. When the deployments name more threads than there are processors, each gets its proportional
+ * part. A deployment that is bound to a list of processors has at most as many. At least 1, so that more replicas than
+ * processors share these.
  */
 export function cpusOfReplica(next: CpuUser, others: Iterable<CpuUser>, machine: Machine): number {
   const cpus = cpusOf(machine);
@@ -38,7 +44,7 @@ export function cpusOfReplica(next: CpuUser, others: Iterable<CpuUser>, machine:
     (sum, each) => sum + (fixedCpus(each, machine) === undefined ? mostReplicas(each.options) : 0),
     0,
   );
-  return Math.max(1, Math.min(defaultCpus(cpus), Math.floor((cpus - named) / sharers)));
+  return defaultCpus(((machine.cores ?? cpus) - named) / sharers);
 }
 
 /**
@@ -49,18 +55,23 @@ export function fewerThreads(next: CpuUser, others: Iterable<CpuUser>, machine: 
   const named = namedThreads(next, machine) ?? 1;
   const given = cpusOfReplica(next, others, machine);
   if (given >= named) return undefined;
-  return (
-    `the configuration asks for ${named} threads for each replica, but a replica runs ${given}, because this ` +
-    `machine has ${cpusOf(machine)} processors for all deployments. Set devices.cpus if it has more`
-  );
+  const listed = listedProcessors(next.options, machine)?.length ?? Number.POSITIVE_INFINITY;
+  const why =
+    listed <= given
+      ? `cpu_affinity has ${listed} processors`
+      : `this machine has ${cpusOf(machine)} processors for all deployments. Set devices.cpus if it has more`;
+  return `the configuration asks for ${named} threads for each replica, but a replica runs ${given}, because ${why}`;
 }
 
 /** Returns the set number of processors of a replica, or undefined when it gets a part of the remaining processors. */
 function fixedCpus(user: CpuUser, machine: Machine): number | undefined {
   const { num_cpus: cpus, num_gpus: gpus = 0 } = user.options.ray_actor_options;
   const threads = namedThreads(user, machine);
-  if (threads !== undefined) return Math.max(threads, cpus ?? 0);
-  return cpus ?? (machine.gpus.length > 0 && gpus > 0 ? 1 : undefined);
+  const listed = listedProcessors(user.options, machine);
+  const named = threads === undefined ? cpus : Math.max(threads, cpus ?? 0);
+  if (named !== undefined) return Math.min(named, listed?.length ?? Number.POSITIVE_INFINITY);
+  if (machine.gpus.length > 0 && gpus > 0) return 1;
+  return listed && defaultCpus(coresOf(listed) / mostReplicas(user.options));
 }
 
 function namedThreads({ definition, options }: CpuUser, machine: Machine): number | undefined {

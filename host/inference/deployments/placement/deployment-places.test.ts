@@ -74,6 +74,91 @@ Places('that were held are free at the end when no replica returned', () => {
   assert.ok(placesOf(ledger, 'other').take());
 });
 
+/** Four cores with two hardware threads each. */
+const PROCESSORS = Array.from({ length: 8 }, (_, id) => ({ id, core: id % 4, node: 0, isSlow: false }));
+const boundPlaces = (affinity: string, ledger: PlacementLedger): DeploymentPlaces =>
+  new DeploymentPlaces(ledger, {
+    name: 'llm',
+    options: DeploymentOptions.parse({ type: 'any', cpu_affinity: affinity }),
+  });
+
+Places('bind no replica unless the configuration says so', () => {
+  const place = taken(
+    placesOf(new PlacementLedger({ gpus: [], memoryBytes: 64 * GIB, processors: PROCESSORS }), 'llm'),
+  );
+  assert.equal([place.processors, place.device], [undefined, 'CPU']);
+});
+
+Places('give bound replicas cores of their own, which other replicas get after them', () => {
+  const ledger = new PlacementLedger({ gpus: [], memoryBytes: 0, processors: PROCESSORS });
+  const [one, other] = [boundPlaces('auto', ledger), boundPlaces('auto', ledger)];
+  [one.cpus, other.cpus] = [2, 1];
+  const [first, second] = [taken(one), taken(other)];
+  assert.equal(
+    [first.processors, second.processors],
+    [
+      [0, 1, 4, 5],
+      [2, 6],
+    ],
+  );
+  assert.equal([first.device, second.device], ['CPU 0-1,4-5', 'CPU 2,6']);
+  first.release();
+  assert.equal(taken(other).processors, [0, 4]);
+});
+
+Places('give a returning replica the cores that it had', () => {
+  const ledger = new PlacementLedger({ gpus: [], memoryBytes: 0, processors: PROCESSORS });
+  const places = boundPlaces('auto', ledger);
+  const [first, second] = [taken(places), taken(places)];
+  const letGo = places.hold([first, second]);
+  first.release();
+  assert.equal(taken(places).processors, first.processors);
+  letGo();
+});
+
+Places('bind all replicas to the processors that the configuration lists', () => {
+  const places = boundPlaces('5,1-2', new PlacementLedger({ gpus: [], memoryBytes: 0, processors: PROCESSORS }));
+  places.reserve(2);
+  assert.equal(
+    [taken(places), taken(places)].map(({ processors, device }) => [processors, device]),
+    [
+      [[1, 2, 5], 'CPU 1-2,5'],
+      [[1, 2, 5], 'CPU 1-2,5'],
+    ],
+  );
+});
+
+Places('are refused with the processors that the host cannot use', () => {
+  const some = { gpus: [], memoryBytes: 0, processors: PROCESSORS.filter(({ id }) => id !== 3) };
+  for (const [affinity, machine, reason] of [
+    ['0-9', some, 'the host cannot use processors 3,8-9; it may use 0-2,4-7'],
+    ['3', some, 'the host cannot use processor 3; it may use 0-2,4-7'],
+    ['0', { gpus: [], memoryBytes: 0 }, 'a list of processors needs Linux; leave it out, or use "auto"'],
+  ] as const) {
+    const places = boundPlaces(affinity, new PlacementLedger(machine));
+    const refused = { name: 'ValidationError', message: `deployment llm: cpu_affinity: ${reason}` };
+    for (const ask of [() => places.reserve(1), () => places.requireRoom(1, [])])
+      assert.throws(ask, (error: Error) => error.name === refused.name && error.message === refused.message);
+  }
+});
+
+Places('bind nothing with auto where the system binds no processes, and the log says so', () => {
+  const warnings: string[] = [];
+  const log = { ...silentLogger, warn: (message: string) => void warnings.push(message) } as typeof silentLogger;
+  const planned = { name: 'llm', options: DeploymentOptions.parse({ type: 'any', cpu_affinity: 'auto' }) };
+  const places = new DevicePlan({ gpus: [], memoryBytes: 0 }, log).reserve([planned]).get('llm');
+  assert.is(places && taken(places).processors, undefined);
+  assert.equal(warnings, ['this system binds no processes to processors; cpu_affinity has no effect']);
+});
+
+Places('take no text that lists no processors', () => {
+  for (const affinity of ['', 'all', '1-', '3-1', '-1', '0-9999', 'auto,1', 5])
+    assert.throws(
+      () => DeploymentOptions.parse({ type: 'any', cpu_affinity: affinity }),
+      typeof affinity === 'string' ? /must be .*auto.* or a list of processors such as/ : /expected string/,
+    );
+});
+
 /** Returns memory as a replica on the CPU reports it. */
 const onCpu = (privateGiB: number, fileGiB: number): ReplicaMemory => ({
   privateBytes: privateGiB * GIB,

@@ -11,6 +11,7 @@ import type { DevicePlace } from '../../replicas/index.ts';
 import type { ReplicaMemory } from '../../rpc/index.ts';
 import type { DeploymentOptions } from '../class/deployment-options.ts';
 import type { MemoryNeed } from '../builtin/memory-need.ts';
+import { checkAffinity, listedProcessors } from './affinity.ts';
 
 export interface PlannedDeployment {
   readonly name: string;
@@ -39,6 +40,8 @@ export class DeploymentPlaces {
   readonly #taken = new Set<Placement>();
   /** Places of the replicas that ran before an update. They are kept so that a rollback can restart these replicas. */
   readonly #held = new Set<Placement>();
+  /** Processors that one replica keeps busy. */
+  cpus = 1;
   /** Memory of one replica: estimated from the model's file, then measured when a replica has reported it. */
   #need: MemoryNeed | undefined;
   #isMeasured = false;
@@ -77,10 +80,11 @@ export class DeploymentPlaces {
   }
 
   /**
-   * Reserves places for `count` replicas. Throws `InsufficientResources`, which names demand and supply; then no place
-   * is reserved.
+   * Reserves places for `count` replicas. Throws `InsufficientResources`, which names demand and supply, and
+   * `ValidationError` for processors that replicas cannot use; then no place is reserved.
    */
   reserve(count: number): void {
+    checkAffinity(this.#planned.name, this.#planned.options, this.#ledger.machine);
     this.#looks.main();
     for (let index = 0; index < count; index += 1) {
       const placement = this.#place(this.#ledger);
@@ -136,9 +140,11 @@ export class DeploymentPlaces {
     if (!placement) return undefined;
     this.#taken.add(placement);
     const { machine } = this.#ledger;
+    const processors = this.#bind(placement);
     const place: DevicePlace = {
       env: placementEnvironment(machine, placement),
-      device: placementText(placement),
+      processors,
+      device: placementText(placement, processors),
       shares: () =>
         this.#ledger.partsOf(placement).map(({ device, share, cpus, memoryBytes }) => {
           return { device: deviceName(device), share, cpus, memory_bytes: memoryBytes };
@@ -184,6 +190,13 @@ export class DeploymentPlaces {
       this.#ledger.release(placement);
       return false;
     });
+  }
+
+  /** Returns the processors to which the replica of a place is bound; undefined for all. */
+  #bind(placement: Placement): readonly number[] | undefined {
+    const { options } = this.#planned;
+    if (options.cpu_affinity === 'auto') return this.#ledger.bind(placement, this.cpus);
+    return listedProcessors(options, this.#ledger.machine)?.map(({ id }) => id);
   }
 
   #placeMore(): Placement | undefined {

@@ -79,7 +79,8 @@ export class DevicePlan {
 
   /**
    * Reserves places for all replicas that must run, the largest first, because small replicas fit into the gaps. Throws
-   * `InsufficientResources`, which names demand and supply; then no place is reserved.
+   * `InsufficientResources`, which names demand and supply, and `ValidationError` for processors that replicas cannot
+   * use; then no place is reserved.
    */
   reserve(deployments: readonly PlannedDeployment[]): Map<string, DeploymentPlaces> {
     const places = new Map(deployments.map((planned) => [planned.name, this.placesFor(planned)]));
@@ -93,6 +94,11 @@ export class DevicePlan {
     const lacking = deployments.filter((planned) => gpusOf(planned) > 0).map(({ name }) => name);
     if (this.#ledger.machine.gpus.length === 0 && lacking.length > 0)
       this.#log.warn('this machine has no GPU; deployments that ask for one run on the CPU', { deployments: lacking });
+    const unbound = deployments.filter(({ options }) => options.cpu_affinity === 'auto').map(({ name }) => name);
+    if (!this.machine.processors && unbound.length > 0)
+      this.#log.warn('this system binds no processes to processors; cpu_affinity has no effect', {
+        deployments: unbound,
+      });
     return places;
   }
 

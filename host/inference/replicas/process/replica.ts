@@ -65,6 +65,7 @@ export class Replica implements RunningReplica {
     this.#child = spawnContained(process.execPath, ['--enable-source-maps', MAIN], {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
       nice: options.nice,
+      processors: options.processors,
       addressBytes: options.addressBytes,
       env: {
         ...options.env,

@@ -19,6 +19,8 @@ export interface ReplicaOptions {
   /** Environment of the process. */
   readonly env: NodeJS.ProcessEnv;
   readonly nice: number;
+  /** Numbers of the processors that the process may use. Default: those of this process. */
+  readonly processors?: readonly number[] | undefined;
   /** Limit of the process's address space, in bytes. Default: none. */
   readonly addressBytes?: number | undefined;
   /** Milliseconds without progress after which loading fails. */

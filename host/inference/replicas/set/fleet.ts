@@ -253,6 +253,7 @@ export class Fleet {
       healthPeriodMs,
       healthTimeoutMs,
       env: { ...env, ...place.env },
+      processors: place.processors,
       onProgress: (fraction, text) => {
         member.loading = { fraction, text };
         this.#progressAt.set(name, this.#options.clock.now());

@@ -18,6 +18,8 @@ export interface DeviceShare {
 export interface DevicePlace {
   /** Additional environment variables of the process. */
   readonly env: Readonly<Record<string, string>>;
+  /** Numbers of the processors to which its threads are bound. Default: all. */
+  readonly processors?: readonly number[] | undefined;
   /** Name for people: `CPU`, `GPU 0`. */
   readonly device?: string | undefined;
   /** Returns what the replica has of each of its devices now. */
