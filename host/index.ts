@@ -52,6 +52,7 @@ export {
   BaseTextGenerationDeployment,
   type BoundDeployment,
   type CallContext,
+  type CallLimits,
   type CallOptions,
   type ConfigClass,
   configClass,

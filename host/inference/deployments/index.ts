@@ -33,6 +33,7 @@ export { checkAffinity } from './placement/affinity.ts';
 export { defaultCpus } from './placement/cpu-plan.ts';
 export { DeploymentOptions, type DeploymentOptionsInput } from './class/deployment-options.ts';
 export { callOptionsOf, rpcOptionsOf } from './handle/remote-calls.ts';
+export type { CallLimits } from './handle/limited-handle.ts';
 export { HandleOptions, type HandleOptionsInput } from './handle/handle-options.ts';
 export { LlamaEmbeddingConfig, LlamaEmbeddingDeployment } from './builtin/llama-embedding-deployment.ts';
 export { LlamaRerankConfig, LlamaRerankDeployment } from './builtin/llama-rerank-deployment.ts';

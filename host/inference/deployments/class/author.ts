@@ -16,5 +16,8 @@ export {
   type Implements,
   STREAM_END,
 } from './deployment.ts';
+export type { CallLimits } from '../handle/limited-handle.ts';
+export type { HandleOptionsInput } from '../handle/handle-options.ts';
+export type { HandleOf } from '../handle/typed-handle.ts';
 export { type Input, method, type MethodDefinition, type MethodTable, type Output, streamingMethod } from './method.ts';
 export { z } from 'zod';

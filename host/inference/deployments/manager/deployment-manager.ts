@@ -421,11 +421,19 @@ export class DeploymentManager {
 
   /**
    * Ends all replicas. Running calls may finish for `graceMs` or the time in the deployment's options, whichever is
-   * less. May be called twice.
+   * less. Deployments that others call take calls until these have ended. May be called twice.
    */
   async shutdown({ graceMs }: { readonly graceMs: number }): Promise<void> {
     this.#stopping.abort(fail('DeploymentStopped', 'the deployments are shutting down'));
-    await Promise.all([...this.#deployments.values()].map((deployment) => stop(deployment, graceMs)));
+    const all = this.registered();
+    const endsAt = this.#clock.now() + graceMs;
+    const stopped = new Map<string, Promise<void>>();
+    for (const name of calleesFirst(all.keys(), all).toReversed()) {
+      const callers = callersOf(name, all).map((caller) => stopped.get(caller));
+      const stopOne = (): Promise<void> => stop(this.#require(name), Math.max(0, endsAt - this.#clock.now()));
+      stopped.set(name, graceMs > 0 && callers.length > 0 ? Promise.all(callers).then(stopOne) : stopOne());
+    }
+    await Promise.all(stopped.values());
   }
 
   #namesChanged(): void {

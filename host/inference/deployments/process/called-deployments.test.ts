@@ -1,8 +1,15 @@
 // Deployments that call deployments, in real replicas: relay → sentiment, and outer → relay → sentiment.
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { UsageMeter } from '../../../base/core/usage/usage-meter.ts';
+import { AsyncQueue } from '../../../base/core/async/async-queue.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
+import { ReaderDeployment } from '../../../application/fixtures/reader-deployment.ts';
+import { ARTIFACTS_DIR, artifactOf } from '../../../io/artifacts/index.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
 import { until } from '../../replicas/fixtures/sample-sets.ts';
 import { DeploymentManager } from '../manager/deployment-manager.ts';
@@ -16,9 +23,9 @@ type Relay = HandleOf<typeof RelayDeployment>;
 type Facts = Record<string, unknown>;
 
 const open = new Set<DeploymentManager>();
-const newManager = (): DeploymentManager => {
+const newManager = (env: NodeJS.ProcessEnv = {}): DeploymentManager => {
   const models = { pull: async (id: string) => ({ path: id }) };
-  const manager = new DeploymentManager({ log: silentLogger, models, env: process.env });
+  const manager = new DeploymentManager({ log: silentLogger, models, env: { ...process.env, ...env } });
   open.add(manager);
   return manager;
 };
@@ -75,9 +82,12 @@ Called('answers through the host, with streams, feeds and descriptions', async (
 
 Called('asks for no more of a stream than its reader takes', async () => {
   const text = Array.from({ length: 5000 }, () => 'word').join(' ');
+  const before = await relay.passed();
   const stream = outer.words({ text: `${text} wait` });
   for (let n = 0; n < 10; n += 1) await stream.next();
-  await sentiment.facts(); // streams advance meanwhile
+  let passed = -1;
+  await until(async () => passed === (passed = await relay.passed()), 'the stream stands still');
+  assert.ok(passed < 1000 + before, `${passed - before} words were asked for`);
   let read = 10;
   for await (const { word } of stream) {
     read += 1;
@@ -248,6 +258,40 @@ Called('calls another deployment after an update, and then the first one can go'
   assert.equal(told, { label: 'positive', score: 1 });
   await manager.remove('sentiment');
   assert.not.ok(manager.has('sentiment'));
+});
+
+Called('passes files on', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'aana-called-'));
+  try {
+    const content = 'what the file holds';
+    await mkdir(join(folder, 'scope'));
+    await writeFile(join(folder, 'scope', 'file'), content);
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    const file = await artifactOf(folder, join(folder, 'scope', 'file'), sha256);
+    const manager = newManager({ [ARTIFACTS_DIR]: folder });
+    manager.register('reader', ReaderDeployment.options());
+    manager.register('relay', RelayDeployment.options({ handles: { next: 'reader' } }));
+    await manager.start();
+    const told = await (manager.handle('relay') as Relay).ask({ method: 'read', args: { file } });
+    assert.equal(told, { bytes: content.length, sha256 });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+});
+
+Called('finishes its calls when all deployments stop, with further calls of the others', async () => {
+  const manager = await started(false);
+  const texts = new AsyncQueue<string>();
+  const labels = (manager.handle('relay') as Relay).classify_each({ texts });
+  texts.push('great');
+  assert.equal((await labels.next()).value, { label: 'positive', score: 1 });
+  const stopped = manager.shutdown({ graceMs: 60_000 });
+  texts.push('bad');
+  assert.equal((await labels.next()).value, { label: 'negative', score: 0 });
+  assert.is((await errorOf((manager.handle('outer') as Relay).first())).name, 'DeploymentStopped');
+  texts.end();
+  assert.is((await labels.next()).done, true);
+  await stopped;
 });
 
 Called.run();
