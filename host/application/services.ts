@@ -35,6 +35,7 @@ import { RouterSet } from '../apis/http/index.ts';
 import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../io/media/index.ts';
 import { BATCH_FORMATS, backgroundWorkOf, batchWorkOf } from './ports/host-work.ts';
 import { type AppModels, modelDirectory } from './ports/model-directory.ts';
+import { ModelsOnDemand } from './ports/models-on-demand.ts';
 import { httpPort, networkSettings, webhookPorts } from './ports/outgoing-ports.ts';
 import { appUsage } from './ports/app-usage.ts';
 import { userPorts } from './ports/user-ports.ts';
@@ -248,8 +249,15 @@ export class Services {
       maxBytes: config.openai.files.maximum_stored_bytes_per_user || undefined,
       log,
     });
+    const onDemand = new ModelsOnDemand({
+      config: config.openai.on_demand,
+      deployments: this.deployments,
+      start: this.startOne,
+      bind: this.bindDeployment,
+      log: inArea(log, 'deployments'),
+    });
     this.directory = modelDirectory({
-      ...{ deployments: this.deployments, aliases: config.openai.aliases },
+      ...{ deployments: this.deployments, onDemand, aliases: config.openai.aliases },
       ...{ log: inArea(log, 'openai'), telemetry },
     });
     const work = batchWorkOf(this, config);

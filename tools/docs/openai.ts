@@ -81,6 +81,38 @@ weight, and a session of \`/v1/realtime\` keeps its deployment and has no fallba
 Aliases change while the host runs: change the configuration and apply it \
 ([guide](operating.md#applying-a-configuration)).
 
+## Models on demand
+
+A request can start a model that is no deployment yet, if the operator allows its name:
+
+\`\`\`json
+{
+  "openai": {
+    "on_demand": {
+      "models": ["qwen2.5-coder-0.5b-instruct", "whisper-*", "bartowski/*"],
+      "keep_alive_s": 300,
+      "max_models": 3
+    }
+  }
+}
+\`\`\`
+
+- A name is an id of the [catalogue](models.md), or \`owner/repo\` or \`owner/repo/file.gguf\` of the hub, never a \
+path. For a model of the hub, the route decides the type of the deployment: \`/v1/chat/completions\` starts a \
+language model, and \`/v1/embeddings\` a model for embeddings.
+- The first request fetches the model, loads it and waits for it. A stream stays open with comments meanwhile. \
+Requests at the same time wait for the same start. A request can exceed \`limits.invocation_timeout_s\`; the start \
+goes on, and a later request finds the model.
+- The model is a deployment with the name of the model in status, dashboard, metrics and scopes \
+(\`model:bartowski/Llama-3.2-1B-Instruct-GGUF\`), until \`keep_alive_s\` after its last request. While it is idle it \
+makes room for other deployments. Its options are the defaults, with \`num_gpus\`.
+- More than \`max_models\` end the one that was not used for longest. While all of them work, another one is refused \
+with 503.
+- A name that is not allowed, and a repository that the hub does not show, are answered with 404. A hub that is away \
+and a model for which the machine has no room are answered with 503.
+- \`GET /v1/models\` lists the names without \`*\` and those of the catalogue that are allowed, with the state \
+\`UNLOADED\` until they start. An alias can stand for such a name.
+
 ## Errors
 
 Errors have OpenAI's form, \`{"error": {"message", "type", "param", "code"}}\`, so clients throw their typed \

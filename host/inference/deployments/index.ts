@@ -16,6 +16,7 @@ export {
   type Fallback,
   type ModelAlias,
   type ModelDirectory,
+  type OnDemandModels,
   onlyModels,
   type ServedModel,
 } from './handle/model-directory.ts';

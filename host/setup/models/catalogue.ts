@@ -63,6 +63,16 @@ export function findEntry(id: string): CatalogueEntry | undefined {
   );
 }
 
+/** What a model computes, for those that a deployment can have by themselves. */
+export type Purpose = 'text' | 'embedding' | 'speech';
+
+/** Returns what the model of an entry computes; undefined for tools and for parts of other models. */
+export function purposeOf(entry: CatalogueEntry): Purpose | undefined {
+  if (textEntries.includes(entry)) return 'text';
+  if (embeddingEntries.includes(entry)) return 'embedding';
+  return entry.kind === 'whisper' ? 'speech' : undefined;
+}
+
 /** Returns the variants of a name in the catalogue; empty if the catalogue does not have the name. */
 export function variantsOf(id: string): readonly CatalogueEntry[] {
   const [name = ''] = id.toLowerCase().split(':');

@@ -75,7 +75,8 @@ function namedModels(directory: ModelDirectory, name: string, capability: Capabi
     capability !== undefined && capabilitiesOf(methods).includes(capability);
   const whole = (text: string): ServedModel | undefined => {
     const ofId = models.filter(({ modelId }) => modelId === text);
-    return models.find((model) => model.name === text) ?? ofId.find(fits) ?? ofId[0];
+    const started = models.find((model) => model.name === text) ?? ofId.find(fits) ?? ofId[0];
+    return started ?? directory.onDemand?.find(text, capability === undefined ? [] : CAPABILITIES[capability].methods);
   };
   const aliasOf = (text: string): ModelAlias | undefined => {
     const alias = Object.hasOwn(directory.aliases, text) ? directory.aliases[text] : undefined;
@@ -131,13 +132,17 @@ export function deploymentFor(directory: ModelDirectory, capability: Capability,
   return found;
 }
 
-/** The names that clients can give, each with its model: deployments, then aliases, then adapters. */
+/**
+ * The names that clients can give, each with its model: deployments, then aliases, then models that a request starts,
+ * then adapters.
+ */
 export function modelNames(directory: ModelDirectory): readonly (ResolvedModel & { readonly id: string })[] {
   const models = directory.list();
   const taken = new Set(models.map(({ name }) => name));
+  const further = new Set([...Object.keys(directory.aliases), ...(directory.onDemand?.names() ?? [])]);
   return [
     ...models.map((model) => ({ id: model.name, model, adapter: undefined })),
-    ...Object.keys(directory.aliases).flatMap((id) => {
+    ...[...further].flatMap((id) => {
       const found = taken.has(id) ? undefined : findModel(directory, id);
       return found ? [{ id, ...found }] : [];
     }),

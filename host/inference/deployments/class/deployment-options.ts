@@ -33,7 +33,7 @@ const AutoscalingConfig = z
   });
 
 /** GPUs of a replica: a whole number, or a share below 1 with up to four decimals. */
-const GPUS = z
+export const GPUS = z
   .number()
   .min(0)
   .max(1024)

@@ -38,12 +38,22 @@ export interface Fallback {
   readonly requestId: string | undefined;
 }
 
+/** Models that the first request for them starts. */
+export interface OnDemandModels {
+  /** The names of those that are known before somebody asks for them. */
+  names(): readonly string[];
+  /** Returns the model of a name as it will be, if it can have these methods. Undefined if none has the name. */
+  find(name: string, methods: readonly string[]): ServedModel | undefined;
+}
+
 /** The models of an application, and their calls. */
 export interface ModelDirectory {
   /** Returns the deployments in the order of registration. */
   list(): readonly ServedModel[];
   /** Further names of models. A text is another name, which may have an adapter. */
   readonly aliases: Readonly<Record<string, string | ModelAlias>>;
+  /** Models that are not in the list until a call names them. Undefined if there are none. */
+  readonly onDemand?: OnDemandModels | undefined;
   /** Called when another model gets a request. */
   onFallback?(fallback: Fallback): void;
   /** Runs a method of a deployment and returns its result. */
@@ -60,5 +70,16 @@ export interface ModelDirectory {
 /** Returns the part of a directory that has the deployments of these names; null keeps all. */
 export function onlyModels(directory: ModelDirectory, names: ReadonlySet<string> | null): ModelDirectory {
   if (names === null) return directory;
-  return { ...directory, list: () => directory.list().filter(({ name }) => names.has(name)) };
+  const { onDemand } = directory;
+  return {
+    ...directory,
+    list: () => directory.list().filter(({ name }) => names.has(name)),
+    onDemand: onDemand && {
+      names: () => onDemand.names().filter((name) => names.has(name)),
+      find: (name, methods) => {
+        const found = onDemand.find(name, methods);
+        return found && names.has(found.name) ? found : undefined;
+      },
+    },
+  };
 }

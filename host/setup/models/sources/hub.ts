@@ -1,4 +1,5 @@
 import { json } from 'node:stream/consumers';
+import { fail } from '../../../base/core/errors.ts';
 import type { Network } from '../../../io/outgoing/index.ts';
 import type { ReportProgress } from '../../packages/index.ts';
 import { answerWithin, describeStatus, httpDownload, type HttpDownloadResult } from './http-download.ts';
@@ -28,6 +29,8 @@ export interface HubDescription {
 }
 
 const ANSWER_TIMEOUT_MS = 5_000;
+/** Statuses of a repository that does not exist, or that the token does not show. */
+const HIDDEN: ReadonlySet<number> = new Set([401, 403, 404]);
 /** A hub that gave no answer is not asked again for this long. */
 const UNREACHABLE_FOR_MS = 60_000;
 
@@ -51,7 +54,10 @@ export class Hub {
     );
   }
 
-  /** Returns the repository's files, and its licence if the model card has one. */
+  /**
+   * Returns the repository's files, and its licence if the model card has one. Throws `ModelNotFound` if the hub does
+   * not show the repository, and `DownloadFailed`.
+   */
   async describe(repo: string, signal?: AbortSignal): Promise<HubDescription> {
     const url = `${this.endpoint}/api/models/${repo}?blobs=true`;
     return this.#remember(async () => {
@@ -61,7 +67,10 @@ export class Hub {
         signal,
       });
       try {
-        if (response.statusCode !== 200) throw downloadError(url, describeStatus(response.statusCode ?? 0));
+        const { statusCode: status = 0 } = response;
+        if (HIDDEN.has(status))
+          throw fail('ModelNotFound', `${url}: ${describeStatus(status)}`, { data: { id: repo } });
+        if (status !== 200) throw downloadError(url, describeStatus(status));
         return parseDescription(await json(response));
       } finally {
         stop();

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { amount, textOrNull, toggle, whole } from '../../../core/fields.ts';
 import { MIB, positiveBytes } from '../fields.ts';
 import { settings } from '../../registry.ts';
+import { GPUS } from '../../../../inference/deployments/class/deployment-options.ts';
 
 const modelName = z.string().min(1).max(255);
 
@@ -56,6 +57,32 @@ export const OpenAiConfig = z.strictObject({
         '[one name for several deployments](openai-compatibility.md#one-name-for-several-deployments).',
     )
     .register(settings, { isLive: true }),
+  on_demand: z
+    .strictObject({
+      models: z
+        .array(z.string().regex(/^[\w.:*/-]{1,255}$/, 'has a character that no name of a model has'))
+        .max(1000)
+        .default([])
+        .describe(
+          'Models that a request starts by naming them: ids of the catalogue, and `owner/repo` and ' +
+            '`owner/repo/file.gguf` of the hub. `*` stands for any characters. See ' +
+            '[models on demand](openai-compatibility.md#models-on-demand). Default: none.',
+        ),
+      keep_alive_s: amount(
+        { min: 0, max: 86_400, default: 300 },
+        'Time after its last request for which such a model stays, in seconds.',
+      ),
+      max_models: whole(
+        { min: 1, max: 64, default: 3 },
+        'Most such models at the same time. Another one ends the one that was not used for longest, or is refused ' +
+          'while all of them work.',
+      ),
+      num_gpus: GPUS.default(0).describe(
+        'GPUs for each such model, or a share of one GPU below 1. With 0 they run on the CPU.',
+      ),
+    })
+    .prefault({})
+    .describe('Models that requests start.'),
   audio_input: z
     .strictObject({
       deployment: textOrNull(

@@ -1,0 +1,234 @@
+import { raceAbort } from '../../base/core/abort.ts';
+import { AanaError, errorLogFields, fail } from '../../base/core/errors.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import type { Config } from '../../base/config/index.ts';
+import {
+  type BoundDeployment,
+  builtinDefinitions,
+  type CallOptions,
+  type DeploymentManager,
+  type DeploymentOptionsInput,
+  type OnDemandModels,
+  type ServedModel,
+} from '../../inference/deployments/index.ts';
+import { catalogue, findEntry, parseHubReference, type Purpose, purposeOf } from '../../setup/models/index.ts';
+import { servedModel } from './served-model.ts';
+
+export interface ModelsOnDemandOptions {
+  readonly config: Config['openai']['on_demand'];
+  readonly deployments: Pick<DeploymentManager, 'has' | 'handle' | 'register' | 'remove' | 'status'>;
+  /** Starts a registered deployment. Removes it when the start fails. */
+  readonly start: (name: string) => Promise<void>;
+  /** Checks the options of a deployment. */
+  readonly bind: (name: string, options: DeploymentOptionsInput) => BoundDeployment;
+  readonly log: Logger;
+}
+
+/** The deployment of a model that a request has started. */
+interface Started {
+  readonly name: string;
+  readonly ready: Promise<void>;
+  /** Calls that run or wait. */
+  calls: number;
+  /** Ends it. Set while it has no calls. */
+  timer: NodeJS.Timeout | undefined;
+}
+
+/** A model that requests may start. */
+interface Planned {
+  readonly name: string;
+  readonly bound: BoundDeployment;
+}
+
+/** Types of deployments for what a model computes. */
+const TYPES: Readonly<Record<Purpose | 'ranking', string>> = {
+  text: 'LlamaTextGenerationDeployment',
+  embedding: 'LlamaEmbeddingDeployment',
+  ranking: 'LlamaRerankDeployment',
+  speech: 'WhisperDeployment',
+};
+
+/**
+ * Starts a deployment for a model when a call names it, and removes it `keep_alive_s` after the last call. The name of
+ * the deployment is the id of the model. Its replica loads with the first call, and makes room for other deployments
+ * while it is idle, as that of every deployment with `min_replicas` 0.
+ */
+export class ModelsOnDemand implements OnDemandModels {
+  readonly #options: ModelsOnDemandOptions;
+  readonly #patterns: readonly RegExp[];
+  readonly #names: readonly string[];
+  /** In the order of their last use. */
+  readonly #started = new Map<string, Started>();
+  readonly #ending = new Map<string, Promise<void>>();
+
+  constructor(options: ModelsOnDemandOptions) {
+    const { models } = options.config;
+    this.#options = options;
+    this.#patterns = models.map(patternOf);
+    const plain = models.filter((model) => !model.includes('*')).flatMap((model) => identified(model)?.id ?? []);
+    const known = catalogue.filter((entry) => entry.isDefault && purposeOf(entry)).map(({ name }) => name);
+    this.#names = [...new Set([...plain, ...known.filter((name) => this.#isAllowed(name))])];
+  }
+
+  names(): readonly string[] {
+    return this.#names;
+  }
+
+  find(name: string, methods: readonly string[]): ServedModel | undefined {
+    const planned = this.#plan(name, methods);
+    if (!planned) return undefined;
+    const { status } = this.#options.deployments.status()[planned.name] ?? { status: 'UNLOADED' };
+    return servedModel(planned.name, planned.bound, status);
+  }
+
+  /** Whether calls of a deployment go through this object. */
+  isFor(deployment: string): boolean {
+    if (this.#patterns.length === 0) return false;
+    return this.#started.has(deployment) || !this.#options.deployments.has(deployment);
+  }
+
+  /** Runs a method like a handle. Starts the deployment if necessary. */
+  async call(
+    deployment: string,
+    method: string,
+    args: Record<string, unknown>,
+    options: CallOptions,
+  ): Promise<unknown> {
+    using _used = await this.#use(deployment, method, options);
+    return await this.#options.deployments.handle(deployment).call(method, args, options);
+  }
+
+  /** Runs a streaming method like a handle. Starts the deployment if necessary. */
+  async *stream(
+    deployment: string,
+    method: string,
+    args: Record<string, unknown>,
+    options: CallOptions,
+  ): AsyncGenerator<unknown[], unknown, undefined> {
+    using _used = await this.#use(deployment, method, options);
+    return yield* this.#options.deployments.handle(deployment).stream(method, args, options);
+  }
+
+  async #use(name: string, method: string, { signal }: CallOptions): Promise<Disposable> {
+    const started = this.#started.get(name) ?? this.#begin(name, method);
+    if (!started) return { [Symbol.dispose]: () => {} }; // the handle says that there is no such deployment
+    clearTimeout(started.timer);
+    started.timer = undefined;
+    started.calls += 1;
+    this.#started.delete(name);
+    this.#started.set(name, started);
+    const used = { [Symbol.dispose]: () => this.#leave(started) };
+    try {
+      await raceAbort(started.ready, signal);
+      return used;
+    } catch (error) {
+      used[Symbol.dispose]();
+      throw error;
+    }
+  }
+
+  #leave(started: Started): void {
+    started.calls -= 1;
+    if (started.calls > 0 || this.#started.get(started.name) !== started) return;
+    started.timer = setTimeout(() => void this.#end(started), this.#options.config.keep_alive_s * 1000);
+    started.timer.unref();
+  }
+
+  #begin(name: string, method: string): Started | undefined {
+    const planned = this.#plan(name, [method]);
+    if (planned?.name !== name || this.#options.deployments.has(name)) return undefined;
+    const started: Started = { name, ready: this.#start(planned), calls: 0, timer: undefined };
+    this.#started.set(name, started);
+    started.ready.catch(() => {
+      if (this.#started.get(name) === started) this.#started.delete(name);
+    });
+    return started;
+  }
+
+  async #start({ name, bound }: Planned): Promise<void> {
+    const { deployments, start, log } = this.#options;
+    await this.#ending.get(name);
+    this.#unneeded(); // before anything is fetched
+    log.info('a request starts a model', { deployment: name });
+    deployments.register(name, bound);
+    await start(name).catch((error: unknown) => {
+      // The caller knows the model, not its deployment.
+      throw error instanceof Error && error.cause instanceof AanaError ? error.cause : error;
+    });
+    try {
+      const unneeded = this.#unneeded(); // now that the model exists
+      if (unneeded) await this.#end(unneeded);
+    } catch (error) {
+      await deployments.remove(name);
+      throw error;
+    }
+  }
+
+  /**
+   * Returns the model that was not used for longest, if there is one too many. Throws `InsufficientResources` if all
+   * are in use.
+   */
+  #unneeded(): Started | undefined {
+    const { max_models: most } = this.#options.config;
+    if (this.#started.size <= most) return undefined;
+    const unneeded = [...this.#started.values()].find(({ calls }) => calls === 0);
+    if (unneeded) return unneeded;
+    throw fail(
+      'InsufficientResources',
+      `${most} models (openai.on_demand.max_models) that requests have started are in use; try again later`,
+    );
+  }
+
+  async #end(started: Started): Promise<void> {
+    const { deployments, log } = this.#options;
+    const { name } = started;
+    clearTimeout(started.timer);
+    this.#started.delete(name);
+    const ended = deployments.remove(name).then(
+      () => log.info('model is not used any more', { deployment: name }),
+      (error: unknown) => log.error('unused model not removed', { deployment: name, ...errorLogFields(error) }),
+    );
+    this.#ending.set(name, ended);
+    await ended;
+    this.#ending.delete(name);
+  }
+
+  /** Returns the deployment of a model that requests may start; undefined for other names. */
+  #plan(name: string, methods: readonly string[]): Planned | undefined {
+    const model = identified(name);
+    if (!model || !this.#isAllowed(model.id)) return undefined;
+    const type = model.type ?? Object.values(TYPES).find((one) => hasMethods(one, methods));
+    if (type === undefined) return undefined;
+    const { keep_alive_s: keepAliveS, num_gpus: gpus } = this.#options.config;
+    const bound = this.#options.bind(model.id, {
+      type,
+      user_config: { [type === TYPES.speech ? 'model_size' : 'model_id']: model.id },
+      autoscaling_config: { min_replicas: 0, max_replicas: 1, downscale_delay_s: keepAliveS },
+      ray_actor_options: { num_gpus: gpus },
+    });
+    return { name: model.id, bound };
+  }
+
+  #isAllowed(id: string): boolean {
+    return this.#patterns.some((pattern) => pattern.test(id));
+  }
+}
+
+/** Returns the id of a model of the catalogue, with the type of its deployment, or of the hub. */
+function identified(name: string): { readonly id: string; readonly type?: string } | undefined {
+  const entry = findEntry(name);
+  if (!entry) return parseHubReference(name) ? { id: name } : undefined;
+  const purpose = purposeOf(entry);
+  return purpose && { id: entry.isDefault ? entry.name : entry.id, type: TYPES[purpose] };
+}
+
+function hasMethods(type: string, methods: readonly string[]): boolean {
+  const definition = builtinDefinitions.find(({ name }) => name === type);
+  return definition !== undefined && methods.every((method) => Object.hasOwn(definition.methods, method));
+}
+
+/** Returns the expression for a name in which `*` stands for any characters. Upper and lower case are the same. */
+function patternOf(pattern: string): RegExp {
+  const parts = pattern.split('*').map((text) => text.replaceAll('.', '\\.'));
+  return new RegExp(`^${parts.join('.*')}$`, 'i');
+}

@@ -1,0 +1,24 @@
+import { type BoundDeployment, modelName, type ServedModel } from '../../inference/deployments/index.ts';
+
+/** Keys of `user_config` that name a model, in the built-in types and usually in those of applications. */
+const MODEL_KEYS = ['model_id', 'model_size', 'model'] as const;
+
+/** Returns a deployment as those see it who look for a model. */
+export function servedModel(name: string, { definition, options }: BoundDeployment, state: string): ServedModel {
+  const config = options.user_config as Readonly<Record<string, unknown>>;
+  const { adapters, default_sampling_params: defaults } = config;
+  const maxTokens = isObject(defaults) ? defaults['max_tokens'] : undefined;
+  const modelId = MODEL_KEYS.map((key) => config[key]).find((id) => typeof id === 'string');
+  return {
+    name,
+    state,
+    modelId: modelId === undefined ? undefined : modelName(modelId),
+    methods: new Set(Object.keys(definition.methods)),
+    adapters: isObject(adapters) ? Object.keys(adapters) : [],
+    takesImages: definition.takesImages?.(options.user_config) === true,
+    maxTokens: typeof maxTokens === 'number' ? maxTokens : undefined,
+  };
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
