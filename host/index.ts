@@ -94,6 +94,8 @@ export {
   streamingMethod,
   type UpdateOptions,
   type UpdateReport,
+  TransformersConfig,
+  TransformersDeployment,
   VadConfig,
   VadDeployment,
   WhisperComputeType,

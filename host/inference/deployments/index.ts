@@ -64,6 +64,7 @@ export {
   streamingMethod,
 } from './class/method.ts';
 export { type AnyDeployment, type DescribedHandle, type HandleOf, withMethods } from './handle/typed-handle.ts';
+export { TransformersConfig, TransformersDeployment } from './builtin/onnx/transformers-deployment.ts';
 export {
   WhisperComputeType,
   WhisperConfig,

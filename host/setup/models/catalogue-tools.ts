@@ -144,3 +144,99 @@ const redoc: CatalogueEntry = {
     },
   ],
 };
+
+const ONNX_RUNTIME = '1.30.0';
+/** The platforms for which the package has libraries. */
+const ONNX_PLATFORMS = new Set(['linux-x64', 'linux-arm64', 'darwin-arm64', 'win32-x64', 'win32-arm64']);
+
+/** The version of Transformers.js, which needs the version of the runtime above. */
+const TRANSFORMERS = '4.3.2';
+/** Loads the runtime out of its own folder, so that the cache has it once. */
+const SHARED_RUNTIME = `module.exports = require('../../../../onnxruntime/onnxruntime-${ONNX_RUNTIME}.cjs');\n`;
+
+/**
+ * Returns the programs that run ONNX models: the package for Node with the library of this platform, and
+ * Transformers.js over it. The former is no dependency of this package, because it has the libraries of all platforms
+ * (113 MB), and its install script downloads libraries for CUDA, which are not needed.
+ */
+export function runtimeEntries(platform: string, arch: string): readonly CatalogueEntry[] {
+  if (!ONNX_PLATFORMS.has(`${platform}-${arch}`)) return [];
+  return [
+    {
+      id: `onnxruntime:${ONNX_RUNTIME}`,
+      name: 'onnxruntime',
+      variant: ONNX_RUNTIME,
+      isDefault: true,
+      aliases: [],
+      kind: 'tool',
+      fileName: `onnxruntime-${ONNX_RUNTIME}.cjs`,
+      bytes: 93,
+      sha256: '0a39f730d37718e9a8848f9d733bebcb10ab1e953dfeed570b0758df010d8cdb',
+      licence: 'MIT',
+      sources: [
+        {
+          from: 'node-packages',
+          packages: [
+            {
+              package: {
+                registry: 'npm',
+                name: 'onnxruntime-node',
+                version: ONNX_RUNTIME,
+                integrity:
+                  'sha512-twhs1C2C/BFkz1yc5OY0KIU2GUq6DURO7hD4bx5Q2Qy3nAMJwRXW8xU3NVczE29VA9lolLOYepoD8fjTGOfIqw==',
+                bytes: 113_507_888,
+              },
+              members: new RegExp(`^package/(package\\.json|dist/.*\\.js|bin/napi-v6/${platform}/${arch}/.*)$`),
+            },
+            {
+              package: {
+                registry: 'npm',
+                name: 'onnxruntime-common',
+                version: ONNX_RUNTIME,
+                integrity:
+                  'sha512-7fdVWjAID1dVhH/G8qK3APARunV4VkBFoCQAP7qp4Wkab0mrorvmc+sqiT+mKXOzDqdjN5j+/Z9nb4gzNPWcyA==',
+                bytes: 66_795,
+              },
+              members: /^package\/(package\.json|dist\/cjs\/.*\.(js|json))$/,
+            },
+          ],
+        },
+      ],
+    },
+    {
+      id: `transformers:${TRANSFORMERS}`,
+      name: 'transformers',
+      variant: TRANSFORMERS,
+      isDefault: true,
+      aliases: [],
+      kind: 'tool',
+      fileName: `transformers-${TRANSFORMERS}.cjs`,
+      bytes: 102,
+      sha256: '5ac1f4adbd2464afd3ae36eec43a547ac68ee4634d11606b23dbfcc07c8205f0',
+      licence: 'Apache-2.0',
+      sources: [
+        {
+          from: 'node-packages',
+          packages: [
+            {
+              package: {
+                registry: 'npm',
+                name: '@huggingface/transformers',
+                version: TRANSFORMERS,
+                integrity:
+                  'sha512-V3+dqf3iWlRYJ9I9GreM3zGQd0lAXnnoPeddmkOQYWAEE4l/+Fi6p7tx/qVUJlKQgLXGim2W76rTOzz+eC0i7g==',
+                bytes: 2_273_070,
+              },
+              members: /^package\/(package\.json|LICENSE|dist\/transformers\.node\.cjs)$/,
+            },
+          ],
+          standIns: {
+            'onnxruntime-node': SHARED_RUNTIME,
+            'onnxruntime-common': SHARED_RUNTIME,
+            sharp: `module.exports = () => { throw new Error('images are not read') };\n`,
+          },
+        },
+      ],
+    },
+  ];
+}

@@ -43,7 +43,12 @@ export type ModelSource =
       readonly keepFor: string;
     }
   /** Packages of npm that are unpacked beside the file, which loads the first of them. No script of them runs. */
-  | { readonly from: 'node-packages'; readonly packages: readonly NodePackage[] }
+  | {
+      readonly from: 'node-packages';
+      readonly packages: readonly NodePackage[];
+      /** Modules in the places of packages that the others load and that are not fetched: their sources by name. */
+      readonly standIns?: Readonly<Record<string, string>>;
+    }
   /** The 16-bit file of another entry, which is quantized on this machine. */
   | { readonly from: 'quantize'; readonly base: string; readonly type: QuantizedType };
 

@@ -1,7 +1,7 @@
 import { embeddingEntries } from './catalogue-embedding.ts';
 import { textEntries } from './catalogue-text.ts';
-import { toolEntries } from './catalogue-tools.ts';
-import { runtimeEntries, speakerEntries } from './catalogue-speakers.ts';
+import { runtimeEntries, toolEntries } from './catalogue-tools.ts';
+import { speakerEntries } from './catalogue-speakers.ts';
 import type { CatalogueEntry } from './catalogue-types.ts';
 import { whisperEntries } from './catalogue-whisper.ts';
 

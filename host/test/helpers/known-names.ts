@@ -22,6 +22,8 @@ import {
   SpeakerDiarizationConfig,
   SpeakerDiarizationDeployment,
   VadConfig,
+  TransformersConfig,
+  TransformersDeployment,
   VadDeployment,
   WhisperDeployment,
 } from '../../inference/deployments/index.ts';
@@ -63,6 +65,7 @@ const SCHEMAS: Readonly<Record<string, z.core.$ZodType>> = {
   SpeakerDiarizationConfig: SpeakerDiarizationConfig.schema,
   VadConfig: VadConfig.schema,
   OnnxConfig: OnnxConfig.schema,
+  TransformersConfig: TransformersConfig.schema,
 };
 const METHODS: Readonly<Record<string, object>> = {
   WhisperDeployment: WhisperDeployment.methods,
@@ -73,6 +76,7 @@ const METHODS: Readonly<Record<string, object>> = {
   SpeakerDiarizationDeployment: SpeakerDiarizationDeployment.methods,
   VadDeployment: VadDeployment.methods,
   OnnxDeployment: OnnxDeployment.methods,
+  TransformersDeployment: TransformersDeployment.methods,
 };
 /** Classes whose members are read from their declaration files. */
 const DECLARATIONS: Readonly<Record<string, string>> = {

@@ -51,7 +51,7 @@ export const DeploymentOptions = z
       .describe(
         'Type of the deployment: `WhisperDeployment`, `LlamaTextGenerationDeployment`, ' +
           '`OpenAITextGenerationDeployment`, `LlamaEmbeddingDeployment`, `LlamaRerankDeployment`, ' +
-          '`SpeakerDiarizationDeployment`, `VadDeployment` or `OnnxDeployment`.',
+          '`SpeakerDiarizationDeployment`, `VadDeployment`, `OnnxDeployment` or `TransformersDeployment`.',
       ),
     num_replicas: z
       .int()

@@ -24,6 +24,7 @@ import { LlamaRerankDeployment } from '../builtin/llama-rerank-deployment.ts';
 import { LlamaTextGenerationDeployment } from '../builtin/llama-text-generation-deployment.ts';
 import { ManagedDeployment } from './managed-deployment.ts';
 import { OnnxDeployment } from '../builtin/onnx/onnx-deployment.ts';
+import { TransformersDeployment } from '../builtin/onnx/transformers-deployment.ts';
 import { OpenAITextGenerationDeployment } from '../builtin/openai-text-generation-deployment.ts';
 import { RoomMaker } from '../placement/room-maker.ts';
 import { servedCalls } from '../handle/served-calls.ts';
@@ -79,6 +80,7 @@ export const builtinDefinitions: readonly DeploymentDefinition[] = [
   SpeakerDiarizationDeployment,
   VadDeployment,
   OnnxDeployment,
+  TransformersDeployment,
 ];
 
 const DEFAULT_WATCH_S = 5;

@@ -22,7 +22,7 @@ import {
   type TYPES,
   type Value,
 } from './fixtures/make-onnx.ts';
-import { GraphThread } from './graph-thread.ts';
+import { loadGraph } from './onnx.ts';
 import type { OnnxTensor } from './runtime.ts';
 import type { TensorAnswer } from './tensors.ts';
 
@@ -257,12 +257,9 @@ const repeat = (times: number) => ({
 });
 
 Onnx('a call that is aborted while it waits is never computed, and one that runs ends for its caller', async () => {
-  const thread = await GraphThread.load({
-    runtime: (await store.pull('onnxruntime')).path,
-    file: await write('repeated.onnx', REPEATED),
-    threads: 1,
-    maxMemoryBytes: 2 ** 40,
-  });
+  const runtime = (await store.pull('onnxruntime')).path;
+  const file = await write('repeated.onnx', REPEATED);
+  const thread = await loadGraph({ runtime, file, threads: 1 }, 2 ** 40);
   try {
     const running = new AbortController();
     const waiting = new AbortController();
@@ -276,7 +273,7 @@ Onnx('a call that is aborted while it waits is never computed, and one that runs
     running.abort(new Error('the first caller left'));
     assert.is((await first).message, 'the first caller left');
     assert.ok(thread.isBusy, 'the computation goes on');
-    assert.equal((await third)['y']?.data, Float32Array.of(Math.cos(Math.fround(Math.cos(1)))));
+    assert.equal((await third).outputs['y']?.data, Float32Array.of(Math.cos(Math.fround(Math.cos(1)))));
     assert.is(thread.runs, 2);
   } finally {
     await thread.close();

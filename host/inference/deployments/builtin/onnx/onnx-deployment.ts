@@ -1,35 +1,19 @@
 import * as z from 'zod';
-import { fail } from '../../../../base/core/errors.ts';
 import { configClass } from '../../class/config-class.ts';
 import { defineDeployment } from '../../class/define-deployment.ts';
 import { method } from '../../class/method.ts';
 import { modelName } from '../model-name.ts';
-import { pullModel } from '../pull-model.ts';
-import { onnxModelBytes } from './onnx-files.ts';
-import { pullOnnxRuntime } from './pull-runtime.ts';
+import { pullOnnxModel } from './onnx-files.ts';
+import { onnxMemory, onnxReplica, onnxReplicaSpec, requireProcessors } from './onnx-replica.ts';
 
 const schema = z.strictObject({
   model_id: z.string().min(1).describe('`owner/repo/file.onnx` of the hub, or the path of an ONNX file.'),
-  threads: z.int().min(1).max(256).optional().describe('CPU threads. Default: the processors of a replica, at most 4.'),
-  max_memory_bytes: z
-    .int()
-    .min(2 ** 28)
-    .max(2 ** 46)
-    .optional()
-    .describe(
-      'Memory of a replica. A replica that needs more ends, and its call is repeated once. Default: three times the ' +
-        'files of the model, and 2 GiB.',
-    ),
+  ...onnxReplica,
 });
 
 /** Configuration of a deployment that computes an ONNX model. */
 export class OnnxConfig extends configClass(schema) {}
 
-const USEFUL_THREADS = 4;
-/** Memory of the runtime and of a small computation. */
-const WORKING_BYTES = 200_000_000;
-/** What the runtime makes of weights while it loads them. */
-const COPIES = 3;
 /** Calls of a replica: one is computed, and the next one is there when it ends. */
 const CALLS = 2;
 const MAX_NAMES = 10_000;
@@ -86,20 +70,15 @@ export const OnnxDeployment = defineDeployment({
     }),
   },
   threads: ({ threads }) => threads,
-  async prepare({ model_id: id, threads, max_memory_bytes: maxMemoryBytes }, context) {
-    if (context.numGpus > 0)
-      throw fail('ValidationError', 'ray_actor_options: num_gpus: OnnxDeployment computes on processors only');
-    const model_path = await pullModel(id, context);
-    const bytes = await onnxModelBytes(model_path);
+  async prepare(config, context) {
+    requireProcessors('OnnxDeployment', context);
+    const model = await pullOnnxModel(config.model_id, context);
     return {
-      model_path,
-      model_name: modelName(id),
-      runtime_path: await pullOnnxRuntime('OnnxDeployment', context),
-      threads: Math.min(threads ?? USEFUL_THREADS, Math.max(1, await context.cpus())),
-      bytes,
-      max_memory_bytes: maxMemoryBytes ?? COPIES * bytes + 2 ** 31,
+      model_path: model.path,
+      model_name: modelName(config.model_id),
+      ...(await onnxReplicaSpec('OnnxDeployment', config, model.bytes, context)),
     };
   },
-  memory: async (spec) => ({ weightsBytes: Number(spec['bytes']), contextBytes: WORKING_BYTES }),
+  memory: onnxMemory,
   implementation: new URL('../../../engines/onnx/onnx.js', import.meta.url),
 });

@@ -2,20 +2,35 @@ import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type AanaError, fail } from '../../../../base/core/errors.ts';
 import { DamagedOnnx, readExternalFiles } from '../../../../base/core/model-files/onnx.ts';
+import type { PrepareContext } from '../../class/deployment-definition.ts';
 import { withHeader } from '../header-file.ts';
+import { pullModel } from '../pull-model.ts';
+
+export interface OnnxFiles {
+  readonly path: string;
+  /** Bytes of the model with the files of weights that it names. */
+  readonly bytes: number;
+}
+
+/** The id of a file of the hub: `owner/repo/folder/file`. */
+const HUB_FILE = /^[\w-][\w.-]*(\/[\w-][\w.-]*){2,}$/;
 
 /**
- * Returns the bytes of an ONNX model with the files of weights that it names. Throws `ModelFormatError`, which names
- * the file, for another file, and for a model that names a file outside of its folder or a missing one.
+ * Fetches an ONNX model with the files of weights that it names. Throws `ModelFormatError`, which names the file, for
+ * another file, and for a model that names a file outside of its folder or a missing one.
  */
-export async function onnxModelBytes(file: string): Promise<number> {
+export async function pullOnnxModel(id: string, context: PrepareContext): Promise<OnnxFiles> {
+  const file = await pullModel(id, context);
   const locations = await withHeader(file, readExternalFiles).catch((error: unknown) => {
     throw error instanceof DamagedOnnx ? notUsable(file, error.message) : error;
   });
   const folder = await realpath(path.dirname(file));
   let bytes = (await stat(file)).size;
-  for (const location of locations) bytes += await externalBytes(file, folder, location);
-  return bytes;
+  for (const location of locations) {
+    if (HUB_FILE.test(id) && !location.includes('/')) await pullModel(`${path.posix.dirname(id)}/${location}`, context);
+    bytes += await externalBytes(file, folder, location);
+  }
+  return { path: file, bytes };
 }
 
 async function externalBytes(file: string, folder: string, location: string): Promise<number> {

@@ -10,7 +10,7 @@ import {
 import { configClass } from '../../class/config-class.ts';
 import { defineDeployment } from '../../class/define-deployment.ts';
 import { method, streamingMethod } from '../../class/method.ts';
-import { pullOnnxRuntime } from '../onnx/pull-runtime.ts';
+import { pullOnnxRuntime } from '../onnx/onnx-replica.ts';
 import { pullModel } from '../pull-model.ts';
 
 const NAMES = '`owner/repo/file.onnx` of the hub, or the path of an ONNX file';

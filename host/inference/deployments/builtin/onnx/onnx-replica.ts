@@ -1,0 +1,73 @@
+import * as z from 'zod';
+import { AanaError, fail } from '../../../../base/core/errors.ts';
+import type { PrepareContext, ReplicaSpec } from '../../class/deployment-definition.ts';
+import type { MemoryNeed } from '../memory-need.ts';
+import { pullModel } from '../pull-model.ts';
+
+/** Configuration of all deployments whose replicas have the ONNX Runtime in a thread. */
+export const onnxReplica = {
+  threads: z.int().min(1).max(256).optional().describe('CPU threads. Default: the processors of a replica, at most 4.'),
+  max_memory_bytes: z
+    .int()
+    .min(2 ** 28)
+    .max(2 ** 46)
+    .optional()
+    .describe(
+      'Memory of a replica. A replica that needs more ends, and its call is repeated once. Default: three times the ' +
+        'files of the model, and 2 GiB.',
+    ),
+};
+
+interface OnnxReplicaConfig {
+  readonly threads?: number | undefined;
+  readonly max_memory_bytes?: number | undefined;
+}
+
+const USEFUL_THREADS = 4;
+/** Memory of the runtime and of a small computation. */
+const WORKING_BYTES = 200_000_000;
+/** What the runtime makes of weights while it loads them. */
+const COPIES = 3;
+
+/** Throws `ValidationError` for a deployment that wants GPUs. */
+export function requireProcessors(type: string, { numGpus }: PrepareContext): void {
+  if (numGpus > 0) throw fail('ValidationError', `ray_actor_options: num_gpus: ${type} computes on processors only`);
+}
+
+/** Fetches the runtime and returns the part of a replica's spec that does not depend on the model. */
+export async function onnxReplicaSpec(
+  type: string,
+  config: OnnxReplicaConfig,
+  modelBytes: number,
+  context: PrepareContext,
+): Promise<ReplicaSpec> {
+  return {
+    runtime_path: await pullOnnxRuntime(type, context),
+    threads: Math.min(config.threads ?? USEFUL_THREADS, Math.max(1, await context.cpus())),
+    bytes: modelBytes,
+    max_memory_bytes: config.max_memory_bytes ?? COPIES * modelBytes + 2 ** 31,
+  };
+}
+
+export const onnxMemory = async (spec: ReplicaSpec): Promise<MemoryNeed> => ({
+  weightsBytes: Number(spec['bytes']),
+  contextBytes: WORKING_BYTES,
+});
+
+/**
+ * Returns the file of the program that runs ONNX models. Throws `ModelNotFound`, which names the `type` of the
+ * deployment, where it cannot run.
+ */
+export async function pullOnnxRuntime(type: string, context: PrepareContext): Promise<string> {
+  try {
+    return await pullModel('onnxruntime', context);
+  } catch (error) {
+    if (!(error instanceof AanaError && error.name === 'ModelNotFound')) throw error;
+    throw fail(
+      'ModelNotFound',
+      `${type} needs the npm package onnxruntime-node, which has no library for ` +
+        `${process.platform}-${process.arch}: run it on Linux, on Windows, or on macOS with a processor of Apple`,
+      { data: { id: 'onnxruntime' }, cause: error },
+    );
+  }
+}

@@ -1,0 +1,111 @@
+import * as z from 'zod';
+import { configClass } from '../../class/config-class.ts';
+import { defineDeployment } from '../../class/define-deployment.ts';
+import { method } from '../../class/method.ts';
+import { modelName } from '../model-name.ts';
+import { pullModel } from '../pull-model.ts';
+import { onnxMemory, onnxReplica, onnxReplicaSpec, requireProcessors } from './onnx-replica.ts';
+import { pullPipeline } from './pipeline-files.ts';
+
+/** What the names of files end with, by the type of their weights. */
+const SUFFIXES = {
+  fp32: '',
+  fp16: '_fp16',
+  q8: '_quantized',
+  int8: '_int8',
+  uint8: '_uint8',
+  q4: '_q4',
+  q4f16: '_q4f16',
+  bnb4: '_bnb4',
+} as const;
+
+const schema = z.strictObject({
+  model_id: z
+    .string()
+    .min(1)
+    .describe(
+      '`owner/repo` of the hub, or the path of a folder like it: `config.json`, `tokenizer.json`, ' +
+        '`tokenizer_config.json`, and `onnx/model.onnx` or a file with other weights.',
+    ),
+  task: z
+    .enum([
+      'feature-extraction',
+      'text-classification',
+      'token-classification',
+      'zero-shot-classification',
+      'question-answering',
+    ])
+    .describe('What the model is for.'),
+  dtype: z
+    .enum(Object.keys(SUFFIXES) as (keyof typeof SUFFIXES)[])
+    .default('fp32')
+    .describe('Type of the weights, which chooses the file: `q8` is `onnx/model_quantized.onnx`.'),
+  ...onnxReplica,
+});
+
+/** Configuration of a deployment that runs a pipeline of Transformers.js. */
+export class TransformersConfig extends configClass(schema) {}
+
+/** Calls of a replica. Their texts are computed in turns. */
+const CALLS = 4;
+const MAX_TEXTS = 2048;
+const MAX_CHARACTERS = 1_000_000;
+
+const text = z.string().max(MAX_CHARACTERS);
+const labels = z.array(z.string().min(1).max(1000)).min(1).max(1000);
+
+/** Runs a pipeline of Transformers.js. */
+export const TransformersDeployment = defineDeployment({
+  name: 'TransformersDeployment',
+  configSchema: schema,
+  maxOngoingRequests: () => CALLS,
+  methods: {
+    call: method({
+      description: 'Runs the pipeline. The result of a list has an item for each text.',
+      input: z.strictObject({
+        inputs: z.union([text, z.array(text).min(1).max(MAX_TEXTS)]).describe('A text or several; a question.'),
+        pooling: z
+          .enum(['none', 'mean', 'cls', 'last_token'])
+          .nullish()
+          .describe("`feature-extraction`: how the vectors of a text's tokens become one. Default: `none`."),
+        normalize: z.boolean().nullish().describe('`feature-extraction`: whether vectors get the length 1.'),
+        top_k: z
+          .int()
+          .min(1)
+          .max(1000)
+          .nullish()
+          .describe('`text-classification`, `question-answering`: most labels or answers. Default: 1.'),
+        ignore_labels: labels.nullish().describe('`token-classification`: labels that are left out. Default: `O`.'),
+        aggregation_strategy: z
+          .enum(['none', 'simple'])
+          .nullish()
+          .describe('`token-classification`: `simple` joins neighbours with the same label. Default: `none`.'),
+        candidate_labels: labels.nullish().describe('`zero-shot-classification`: the labels to choose from.'),
+        hypothesis_template: z
+          .string()
+          .max(1000)
+          .regex(/\{\}/, 'must have {} in the place of the label')
+          .nullish()
+          .describe('`zero-shot-classification`: the sentence about a label. Default: `This example is {}.`'),
+        multi_label: z.boolean().nullish().describe('`zero-shot-classification`: whether several labels may be right.'),
+        context: text.nullish().describe('`question-answering`: the text that has the answer.'),
+      }),
+      output: z.unknown(),
+    }),
+  },
+  threads: ({ threads }) => threads,
+  async prepare(config, context) {
+    requireProcessors('TransformersDeployment', context);
+    const { model_id: id, task, dtype } = config;
+    const { bytes, ...files } = await pullPipeline(id, `model${SUFFIXES[dtype]}`, context);
+    return {
+      ...files,
+      task,
+      model_name: modelName(id),
+      ...(await onnxReplicaSpec('TransformersDeployment', config, bytes, context)),
+      transformers_path: await pullModel('transformers', context),
+    };
+  },
+  memory: onnxMemory,
+  implementation: new URL('../../../engines/transformers/transformers.js', import.meta.url),
+});
