@@ -109,7 +109,17 @@ export type { OpenApiParams } from './apis/openapi/index.ts';
 export type { HeldImage, MediaSource, OpenAudioOptions, OpenImageOptions } from './io/media/index.ts';
 export { ModelStore, type ResolvedModel } from './setup/models/index.ts';
 export { InferenceException } from './inference/replicas/index.ts';
-export type { AppliedMigration, MigrationSource, Repositories, Storage } from './data/storage/index.ts';
+export type {
+  AppliedMigration,
+  FoundChunk,
+  MigrationSource,
+  Repositories,
+  Storage,
+  VectorChunk,
+  VectorCollection,
+  VectorFilter,
+  VectorSearch,
+} from './data/storage/index.ts';
 export * as schemas from './base/schemas/index.ts';
 export * as transcripts from './base/transcripts/index.ts';
 export { z } from 'zod';

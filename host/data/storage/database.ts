@@ -31,6 +31,11 @@ export interface Connection {
   notify(message: string): Promise<void>;
   /** Notifies the listeners of this process when the transaction is committed. It costs nothing in the database. */
   notifyHere(message: string): Promise<void>;
+  /**
+   * Prepares the connection for later statements about vectors: loads SQLite's extension, or sets how pgvector
+   * searches. Throws `VectorsUnavailable`.
+   */
+  loadVectors(): Promise<void>;
 }
 
 export interface WriteOptions {

@@ -38,3 +38,10 @@ export function checkText(what: string, text: string): string {
     throw fail('ValidationError', `${what} has the character U+0000, which databases cannot store`);
   return text;
 }
+
+/** The same as {@link checkText}, and throws also for half of a surrogate pair, which UTF-8 cannot have. */
+export function checkUnicode(what: string, text: string): string {
+  if (/\p{Surrogate}/u.test(text))
+    throw fail('ValidationError', `${what} has half of a surrogate pair, which is no character`);
+  return checkText(what, text);
+}

@@ -49,6 +49,17 @@ export type {
 } from './repositories/tasks/task-records.ts';
 export { taskStorageFull } from './repositories/tasks/task-usage.ts';
 export { type EnqueueLimits, tooManyTasks } from './repositories/tasks/tasks.ts';
+export type { Metadata, StoredChunk, VectorChunk } from './repositories/vectors/chunks.ts';
+export type { MetadataValue, VectorFilter } from './repositories/vectors/filter.ts';
+export type { FoundChunk, VectorSearch } from './repositories/vectors/search.ts';
+export type {
+  ChunkPage,
+  ChunkSelection,
+  VectorCollection,
+  VectorRepository,
+  VectorSpace,
+  VectorUsage,
+} from './repositories/vectors/vector-repository.ts';
 export type { ClaimedUsage } from './repositories/usage-records.ts';
 export {
   type AlertHappening,

@@ -19,6 +19,7 @@ export async function lend<T>(connection: Connection, work: (lent: Connection) =
       script: async (sql) => lent().script(sql),
       notify: async (message) => lent().notify(message),
       notifyHere: async (message) => lent().notifyHere(message),
+      loadVectors: async () => lent().loadVectors(),
     });
   } finally {
     isOver = true;

@@ -17,7 +17,7 @@ import { fileTests } from './fixtures/files.ts';
 import { migrationTests } from './fixtures/migrations.ts';
 import { responseTests } from './fixtures/responses.ts';
 import { taskTests } from './fixtures/tasks/index.ts';
-import { migrate } from './index.ts';
+import { migrate, Repositories } from './index.ts';
 
 const raise = (code: string): string =>
   `do $$ begin raise exception using errcode = '${code}', message = 'raised ${code}'; end $$`;
@@ -162,6 +162,28 @@ if (typeof databases === 'string') {
     } finally {
       await rm(folder, { recursive: true });
     }
+  });
+
+  Postgres('says what is missing for vectors, and goes on', async () => {
+    await using database = await databases.open(await databases.create());
+    await migrate(database);
+    const extensions = await database.read((connection) =>
+      connection.query("select 1 from pg_available_extensions where name = 'vector'"),
+    );
+    if (extensions.length > 0) return skip('a server without pgvector', 'this one has pgvector');
+    const ensure = database.write((connection) =>
+      new Repositories(connection).vectorsOf(null).ensure('notes', { model: 'm', dimensions: 4 }),
+    );
+    const { name, message } = await errorOf(ensure);
+    assert.is(name, 'VectorsUnavailable');
+    assert.match(
+      message,
+      /its server lacks the extension pgvector; install it on the server \(pgvector 0\.8 or newer\)$/,
+    );
+    assert.equal(
+      await database.read((connection) => new Repositories(connection).vectorsOf(null).list({ limit: 9 })),
+      [],
+    );
   });
 
   Postgres.run();

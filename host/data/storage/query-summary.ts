@@ -23,6 +23,7 @@ export class QuerySummary {
       script: (sql) => connection.script(sql),
       notify: (message) => connection.notify(message),
       notifyHere: (message) => connection.notifyHere(message),
+      loadVectors: () => connection.loadVectors(),
     };
   }
 

@@ -46,6 +46,15 @@ export const STORED = {
     when: 'A media with this id already exists.',
     data: ['table', 'id'],
   },
+  VectorModelMismatch: {
+    kind: 'conflict',
+    when: 'A collection has vectors of another model, or with another number of dimensions.',
+    data: ['collection', 'model', 'dimensions'],
+  },
+  VectorsUnavailable: {
+    kind: 'internal',
+    when: 'The database cannot store vectors, because its extension for them is missing or too old.',
+  },
   InvalidWebhookEventType: { kind: 'bad-request', when: 'No such event exists.', data: ['event_type'] },
   AlertsForAdmins: {
     kind: 'denied',

@@ -25,6 +25,11 @@ const NOTIFY: Statement = {
   postgresql: 'select pg_notify($1, message) from json_array_elements_text(cast($2 as json)) as message',
 };
 
+/** A search in an index considers 100 candidates, and goes on if a filter leaves too few of them. */
+const VECTOR_SETTINGS = 'set hnsw.ef_search = 100; set hnsw.iterative_scan = relaxed_order';
+/** The connections that have these settings. */
+const forVectors = new WeakSet<Client>();
+
 /** A statement with a time limit in the client, because a lost server or network ends no statement. */
 interface TimedQuery extends QueryConfig {
   readonly query_timeout: number;
@@ -88,6 +93,16 @@ export class PostgresConnection implements Connection {
     this.#notificationsHere.add(message);
   }
 
+  async loadVectors(): Promise<void> {
+    const { client } = this.#options;
+    if (forVectors.has(client)) return;
+    forVectors.add(client); // statements on a connection run in their order
+    await this.script(VECTOR_SETTINGS).catch((error: unknown) => {
+      forVectors.delete(client);
+      throw error;
+    });
+  }
+
   /**
    * Runs `work` in a transaction. Throws {@link UnknownOutcomeError} when the connection is lost while it is committed.
    * @param isUnlimited whether statements may take any time
@@ -107,6 +122,7 @@ export class PostgresConnection implements Connection {
       for (const message of this.#notificationsHere) this.#options.tellHere(message);
       return result;
     } catch (error) {
+      forVectors.delete(this.#options.client); // a rollback takes settings back
       if (!this.#lost) await this.#send({ text: 'rollback' }, this.#options.beginTimeoutMs).catch(this.lose);
       throw error;
     } finally {

@@ -12,6 +12,7 @@ import { UploadRepository } from './openai/uploads.ts';
 import { TaskRepository } from './tasks/tasks.ts';
 import { UsageRecordRepository } from './usage-records.ts';
 import { UserTokenRepository } from './user-tokens.ts';
+import { VectorRepository } from './vectors/vector-repository.ts';
 import { WebhookDeliveryRepository } from './webhook-deliveries.ts';
 import { WebhookRepository } from './webhooks.ts';
 
@@ -90,6 +91,14 @@ export class Repositories {
   /** Returns the uploads of OpenAI's API of a user, or those of all callers where the host requires no keys (null). */
   uploadsOf(userId: string | null): UploadRepository {
     return new UploadRepository(this.connection, userId);
+  }
+
+  /**
+   * Returns the collections of vectors of a user, or those of all callers where the host requires no keys (null). All
+   * of them together have at most `maxBytes`; more is refused with `StorageFull`.
+   */
+  vectorsOf(userId: string | null, { maxBytes }: { readonly maxBytes?: number | undefined } = {}): VectorRepository {
+    return new VectorRepository(this.connection, userId, maxBytes);
   }
 
   /** Returns the batches of a user, or those of all callers where the host requires no keys (null). */

@@ -9,6 +9,7 @@ export interface SqliteModule {
 export interface SqliteHandle {
   exec(sql: string, done: (error: Error | null) => void): void;
   prepare(sql: string, done: (this: SqliteStatement, error: Error | null) => void): SqliteStatement;
+  loadExtension(path: string, done: (error: Error | null) => void): void;
   close(done: (error: Error | null) => void): void;
 }
 

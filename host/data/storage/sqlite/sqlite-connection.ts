@@ -1,6 +1,7 @@
 import type { Connection, Row, Statement, Value } from '../database.ts';
 import type { SqliteHandle, SqliteModule, SqliteStatement } from './module.ts';
 import { failureOf } from './sqlite-errors.ts';
+import { vectorExtension, vectorsUnavailable } from './vector-extension.ts';
 
 /** Prepared statements that one connection keeps, which is more than the repositories have. */
 const KEPT_STATEMENTS = 300;
@@ -14,6 +15,7 @@ export class SqliteConnection implements Connection {
   notifications: string[] = [];
   readonly #statements = new Map<string, Promise<SqliteStatement>>();
   #last: Promise<unknown> = Promise.resolve();
+  #vectors: Promise<void> | undefined;
 
   readonly now: () => number;
 
@@ -73,6 +75,19 @@ export class SqliteConnection implements Connection {
   /** The same as {@link notify}, because SQLite notifies no other process. */
   notifyHere(message: string): Promise<void> {
     return this.notify(message);
+  }
+
+  loadVectors(): Promise<void> {
+    this.#vectors ??= this.#next(
+      () =>
+        new Promise((resolve, reject) => {
+          this.#handle.loadExtension(vectorExtension(), (error) =>
+            error ? reject(vectorsUnavailable(error)) : resolve(),
+          );
+        }),
+    );
+    this.#vectors.catch(() => (this.#vectors = undefined)); // the package may be installed meanwhile
+    return this.#vectors;
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@ import { chown, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort } from '../server.ts';
+import { unpackPostgres } from './vector-postgres.ts';
 
 const exec = promisify(execFile);
 
@@ -23,6 +24,8 @@ export interface PostgresOptions {
    * Whether committed data survive a crash of the machine. Default: false, because tests need not wait for the disk.
    */
   readonly isDurable?: boolean;
+  /** Whether it has the extension pgvector. Then it comes out of a package. Default: false. */
+  readonly hasVectors?: boolean;
   /** Settings as in `postgresql.conf`, such as `ssl=on`. */
   readonly settings?: readonly string[];
   /** Called before the server starts, with the folder of its data and with the owner that files there need. */
@@ -45,16 +48,22 @@ export interface PostgresPrograms {
  * Starts PostgreSQL, or returns the reason why it cannot. PostgreSQL refuses to run as root, so root runs it as the
  * user `postgres`.
  */
-export async function startPostgres({ isDurable = false, settings = [], prepare }: PostgresOptions = {}): Promise<
-  PostgresCluster | string
-> {
-  const programs = await findPostgres();
-  if (typeof programs === 'string') return programs;
-  const folder = await makeServerFolder(programs);
+export async function startPostgres({
+  isDurable = false,
+  hasVectors = false,
+  settings = [],
+  prepare,
+}: PostgresOptions = {}): Promise<PostgresCluster | string> {
+  const found = hasVectors ? await unprivileged() : await findPostgres();
+  if (typeof found === 'string') return found;
+  const owner = 'bin' in found ? found.owner : found;
+  const folder = await makeServerFolder({ owner });
   try {
+    const bin = 'bin' in found ? found.bin : await unpackPostgres(folder);
+    const programs = { bin, owner };
     const data = join(folder, 'data');
     await initData(programs, data);
-    await prepare?.(data, programs.owner);
+    await prepare?.(data, owner);
     const port = await freePort();
     const server = await startServer(programs, {
       folder,
@@ -78,7 +87,7 @@ export async function findPostgres(): Promise<PostgresPrograms | string> {
 }
 
 /** Makes a folder that the server may write to. */
-export async function makeServerFolder({ owner }: PostgresPrograms): Promise<string> {
+export async function makeServerFolder({ owner }: Pick<PostgresPrograms, 'owner'>): Promise<string> {
   const folder = await mkdtemp('/tmp/aana-pg-'); // a short path, because the path of a socket has at most 107 bytes
   if (owner.uid !== undefined) await chown(folder, owner.uid, owner.gid ?? owner.uid);
   return folder;

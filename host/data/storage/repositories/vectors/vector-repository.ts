@@ -1,0 +1,265 @@
+import { type AanaError, fail } from '../../../../base/core/errors.ts';
+import type { Connection } from '../../database.ts';
+import { notFound } from '../../errors.ts';
+import { CallerRepository, loadStatements } from '../../statements.ts';
+import { type VectorChunk, checkChunk, checkName, checkVector, type StoredChunk } from './chunks.ts';
+import { type FoundChunk, type VectorSearch, searchCollection } from './search.ts';
+import { vectorIndexOf } from './vector-index-of.ts';
+
+const sql = loadStatements('vectors', [
+  'create',
+  'find',
+  'lock',
+  'list',
+  'remove',
+  'count',
+  'usage',
+  'replaced',
+  'upsert',
+  'removeAttributes',
+  'addAttributes',
+  'removeNamed',
+  'removeDocument',
+  'page',
+  'pageOfDocument',
+  'read',
+]);
+
+/** What a collection is made for. */
+export interface VectorSpace {
+  /** The name of what makes the vectors, 1 to 255 characters. Vectors of different models cannot be compared. */
+  readonly model: string;
+  /** The numbers of each vector, from 1 to 8192. */
+  readonly dimensions: number;
+}
+
+export interface VectorCollection extends VectorSpace {
+  /** 1 to 255 characters. */
+  readonly name: string;
+  readonly chunks: number;
+  /** The bytes of its texts, metadata and vectors. */
+  readonly bytes: number;
+  /** Milliseconds since 1970. */
+  readonly created_at: number;
+}
+
+interface CollectionRow extends VectorCollection {
+  readonly id: number;
+}
+
+export interface VectorUsage {
+  readonly collections: number;
+  readonly chunks: number;
+  readonly bytes: number;
+}
+
+/** Chunks by their ids, or all of a document. */
+export type ChunkSelection = { readonly ids: readonly string[] } | { readonly document: string };
+
+export interface ChunkPage {
+  /** The id of the chunk before the page; undefined for the first page. */
+  readonly after?: string | undefined;
+  /** Only chunks of this document. */
+  readonly document?: string | undefined;
+  readonly limit: number;
+}
+
+const MOST_DIMENSIONS = 8192;
+/** Most chunks that one statement adds or removes, because the values of a statement are in memory. */
+const MOST_CHUNKS = 2000;
+
+/** The collections of vectors of a user, or of all callers where the host requires no keys (null). */
+export class VectorRepository extends CallerRepository {
+  readonly #maxBytes: number;
+
+  constructor(connection: Connection, userId: string | null, maxBytes: number = Number.MAX_SAFE_INTEGER) {
+    super(connection, userId);
+    this.#maxBytes = maxBytes;
+  }
+
+  /**
+   * Makes a collection unless it exists. Throws `VectorModelMismatch` if it exists for another model, and
+   * `VectorsUnavailable` if the database lacks its extension for vectors.
+   */
+  async ensure(name: string, { model, dimensions }: VectorSpace): Promise<VectorCollection> {
+    checkName(name, 'the name of the collection');
+    checkName(model, 'the model');
+    if (!Number.isInteger(dimensions) || dimensions < 1 || dimensions > MOST_DIMENSIONS)
+      throw fail('ValidationError', `a collection has 1 to ${MOST_DIMENSIONS} dimensions, not ${dimensions}`);
+    const values = [this.owner, name, model, dimensions, this.connection.now()];
+    const [made] = await this.connection.query<{ id: number }>(sql.create, values);
+    if (made) await vectorIndexOf(this.connection, made.id).create(dimensions);
+    const { id: _, ...collection } = await this.#require(name);
+    requireModel(collection, model);
+    if (collection.dimensions !== dimensions) throw mismatch(collection, `${dimensions} dimensions`);
+    return collection;
+  }
+
+  async find(name: string): Promise<VectorCollection | undefined> {
+    const found = await this.#find(name);
+    if (!found) return undefined;
+    const { id: _, ...collection } = found;
+    return collection;
+  }
+
+  /** Returns a page of collections in the order of their names. */
+  list({ after = '', limit }: { readonly after?: string; readonly limit: number }): Promise<VectorCollection[]> {
+    return this.connection.query(sql.list, [this.owner, after, limit]);
+  }
+
+  /** Removes a collection with all of its chunks. Returns whether it existed. */
+  async delete(name: string): Promise<boolean> {
+    const [removed] = await this.connection.query<{ id: number }>(sql.remove, [this.owner, name]);
+    if (removed) await vectorIndexOf(this.connection, removed.id).drop();
+    return removed !== undefined;
+  }
+
+  /** Returns what the collections of the user have together. */
+  async usage(): Promise<VectorUsage> {
+    const [usage] = await this.connection.query<VectorUsage>(sql.usage, [this.owner]);
+    return usage ?? { collections: 0, chunks: 0, bytes: 0 };
+  }
+
+  /**
+   * Adds chunks, or replaces those with the same ids. Throws `NotFoundException` for a missing collection,
+   * `VectorModelMismatch` for another model, `ValidationError` for a wrong chunk, and `StorageFull`.
+   * @param model what made the vectors
+   */
+  async upsert(name: string, model: string, chunks: readonly VectorChunk[]): Promise<void> {
+    requireFew(chunks, 'chunks');
+    const collection = await this.#lock(name);
+    requireModel(collection, model);
+    const { id, dimensions } = collection;
+    const checked = chunks.map((chunk, n) => checkChunk(chunk, dimensions, `chunks[${n}]`));
+    const names = checked.map((chunk) => chunk.name);
+    if (new Set(names).size < names.length) throw fail('ValidationError', 'chunks: two of them have the same id');
+    if (checked.length === 0) return;
+    const replaced = await this.connection.query<StoredSize>(sql.replaced, [id, JSON.stringify(names)]);
+    const rows = checked.map((chunk) => [chunk.name, chunk.document, chunk.text, chunk.metadata, chunk.bytes]);
+    const stored = await this.connection.query<{ id: number; name: string }>(sql.upsert, [id, JSON.stringify(rows)]);
+    const ids = new Map(stored.map((row) => [row.name, row.id]));
+    const withIds = checked.map((chunk) => ({ ...chunk, id: ids.get(chunk.name) ?? 0 }));
+    if (replaced.length > 0)
+      await this.connection.query(sql.removeAttributes, [JSON.stringify(replaced.map((row) => row.id))]);
+    const attributes = withIds.flatMap((chunk) => chunk.attributes.map((attribute) => [chunk.id, ...attribute]));
+    await this.connection.query(sql.addAttributes, [id, JSON.stringify(attributes)]);
+    await vectorIndexOf(this.connection, id).put(withIds);
+    const added = checked.reduce((sum, chunk) => sum + chunk.bytes, 0);
+    await this.#count(id, checked.length - replaced.length, added - bytesOfRows(replaced));
+  }
+
+  /** Removes chunks. Returns how many there were. Throws `NotFoundException` for a missing collection. */
+  async remove(name: string, selection: ChunkSelection): Promise<number> {
+    const { id } = await this.#lock(name);
+    if ('ids' in selection) {
+      requireFew(selection.ids, 'ids');
+      for (const [n, one] of selection.ids.entries()) checkName(one, `ids[${n}]`);
+    }
+    const removed = await ('ids' in selection
+      ? this.connection.query<StoredSize>(sql.removeNamed, [id, JSON.stringify(selection.ids)])
+      : this.connection.query<StoredSize>(sql.removeDocument, [id, selection.document]));
+    await vectorIndexOf(this.connection, id).remove(removed.map((row) => row.id));
+    await this.#count(id, -removed.length, -bytesOfRows(removed));
+    return removed.length;
+  }
+
+  /** Returns a page of chunks in the order of their ids. Throws `NotFoundException` for a missing collection. */
+  async chunks(name: string, { after = '', document, limit }: ChunkPage): Promise<StoredChunk[]> {
+    const { id } = await this.#require(name);
+    const rows = await (document === undefined
+      ? this.connection.query<ChunkRow>(sql.page, [id, after, limit])
+      : this.connection.query<ChunkRow>(sql.pageOfDocument, [id, document, after, limit]));
+    return rows.map(storedChunk);
+  }
+
+  /**
+   * Returns the chunks that fit best, the best first: those near to a vector, those with the words of a text, or both
+   * ranked together. Throws `NotFoundException` for a missing collection, `VectorModelMismatch` for a vector of another
+   * model, and `ValidationError`.
+   */
+  async search(name: string, search: VectorSearch): Promise<FoundChunk[]> {
+    const collection = await this.#require(name);
+    if (search.vector) requireModel(collection, search.model);
+    const vector = search.vector && checkVector(search.vector, collection.dimensions, 'vector');
+    const ranked = await searchCollection(this.connection, collection.id, { ...search, vector }).catch(
+      async (error: unknown) => {
+        const isThere = await this.#find(name).catch(() => true); // a failed transaction answers nothing
+        throw isThere ? error : notFound('collection', name);
+      },
+    );
+    const ids = JSON.stringify(ranked.map(({ id }) => id));
+    const rows = await this.connection.query<ChunkRow & { readonly id: number }>(sql.read, [collection.id, ids]);
+    const byId = new Map(rows.map((row) => [row.id, storedChunk(row)]));
+    return ranked.flatMap(({ id, ...rank }) => {
+      const chunk = byId.get(id); // it may have been removed meanwhile
+      return chunk ? [{ ...chunk, ...rank }] : [];
+    });
+  }
+
+  async #find(name: string): Promise<CollectionRow | undefined> {
+    return (await this.connection.query<CollectionRow>(sql.find, [this.owner, name]))[0];
+  }
+
+  async #require(name: string): Promise<CollectionRow> {
+    const found = await this.#find(name);
+    if (!found) throw notFound('collection', name);
+    return found;
+  }
+
+  async #lock(name: string): Promise<CollectionRow> {
+    const [found] = await this.connection.query<CollectionRow>(sql.lock, [this.owner, name]);
+    if (!found) throw notFound('collection', name);
+    return found;
+  }
+
+  async #count(id: number, chunks: number, bytes: number): Promise<void> {
+    await this.connection.query(sql.count, [id, chunks, bytes]);
+    if (bytes <= 0) return;
+    const usage = await this.usage();
+    if (usage.bytes > this.#maxBytes)
+      throw fail(
+        'StorageFull',
+        `the collections of this user would have ${usage.bytes} bytes, but may have at most ${this.#maxBytes}; ` +
+          `delete chunks and try again`,
+        { data: { limit: this.#maxBytes } },
+      );
+  }
+}
+
+interface StoredSize {
+  readonly id: number;
+  readonly bytes: number;
+}
+
+interface ChunkRow {
+  readonly name: string;
+  readonly document: string | null;
+  readonly text: string;
+  readonly metadata: string;
+}
+
+function storedChunk({ name, document, text, metadata }: ChunkRow): StoredChunk {
+  return { id: name, document, text, metadata: JSON.parse(metadata) as StoredChunk['metadata'] };
+}
+
+function bytesOfRows(rows: readonly StoredSize[]): number {
+  return rows.reduce((sum, row) => sum + row.bytes, 0);
+}
+
+function requireFew(list: readonly unknown[], what: string): void {
+  if (list.length > MOST_CHUNKS)
+    throw fail('ValidationError', `${what}: there are ${list.length}, and at most ${MOST_CHUNKS} are taken at once`);
+}
+
+function requireModel(collection: VectorCollection, model: string | undefined): void {
+  if (model !== collection.model) throw mismatch(collection, model === undefined ? 'an unnamed model' : model);
+}
+
+function mismatch({ name, model, dimensions }: VectorCollection, other: string): AanaError {
+  return fail(
+    'VectorModelMismatch',
+    `the collection ${JSON.stringify(name)} has vectors of ${model} with ${dimensions} dimensions, not of ${other}; ` +
+      `make the vectors with its model, or use another collection`,
+    { data: { collection: name, model, dimensions } },
+  );
+}
