@@ -36,13 +36,11 @@ double Milliseconds() {
   return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
 }
 
-bool uses_kernels = true;
 std::vector<double> graph_times;
 
 }  // namespace
 
-// The linker puts these in the place of the functions that the engine calls: one measures each graph, the other one
-// takes the kernels away.
+// The linker puts this in the place of the function that the engine calls, to measure each graph.
 extern "C" {
 ggml_status __real_ggml_backend_sched_graph_compute(ggml_backend_sched_t scheduler, ggml_cgraph* graph);
 ggml_status __wrap_ggml_backend_sched_graph_compute(ggml_backend_sched_t scheduler, ggml_cgraph* graph) {
@@ -50,10 +48,6 @@ ggml_status __wrap_ggml_backend_sched_graph_compute(ggml_backend_sched_t schedul
   const auto status = __real_ggml_backend_sched_graph_compute(scheduler, graph);
   graph_times.push_back(Milliseconds() - begin);
   return status;
-}
-const aana::compute::KernelSet* __real__ZN4aana7compute13FastKernelSetEv();
-const aana::compute::KernelSet* __wrap__ZN4aana7compute13FastKernelSetEv() {
-  return uses_kernels ? __real__ZN4aana7compute13FastKernelSetEv() : nullptr;
 }
 }
 
@@ -214,7 +208,7 @@ int main(int argc, char** argv) {
         "usage: aana-whisper-profile <libraries> <model.bin> <samples> <windows> <rounds> <tokens> <ours|ggml>\n");
     return 2;
   }
-  uses_kernels = std::string_view(argv[7]) == "ours";
+  if (std::string_view(argv[7]) == "ggml") setenv("AANA_KERNELS", "none", 1);
   try {
     LoadBackends({argv[1]});
     Profile profile(argv[2], ReadWindows(argv[3], static_cast<size_t>(std::atoi(argv[4]))), std::atoi(argv[6]));

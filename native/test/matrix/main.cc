@@ -238,64 +238,6 @@ void TestGraph(ggml_type type, int n_rows, int n_threads) {
   }
 }
 
-// Attention with a memory of two streams, in a graph, beside ggml's own.
-void TestAttentionGraph(int n_tokens, int n_heads, int n_kv_heads, int n_threads, ggml_type memory_type) {
-  constexpr int kValues = 64, kCells = 256, kStreams = 2;
-  auto* device = ProcessorDevice();
-  const std::unique_ptr<ggml_backend, Free> ours(ggml_backend_dev_init(device, nullptr));
-  const std::unique_ptr<ggml_backend, Free> cpu(ggml_backend_init_by_type(GGML_BACKEND_DEVICE_TYPE_CPU, nullptr));
-  const auto set_threads = reinterpret_cast<ggml_backend_set_n_threads_t>(
-      ggml_backend_reg_get_proc_address(ggml_backend_dev_backend_reg(device), "ggml_backend_set_n_threads"));
-  set_threads(ours.get(), n_threads);
-  const std::unique_ptr<ggml_context, Free> context(
-      ggml_init({.mem_size = 64 << 20, .mem_buffer = nullptr, .no_alloc = false}));
-  // As llama.cpp has them: heads of a token beside each other.
-  auto* q =
-      ggml_permute(context.get(),
-                   ggml_new_tensor_4d(context.get(), GGML_TYPE_F32, kValues, n_heads, n_tokens, kStreams), 0, 2, 1, 3);
-  auto* k = ggml_permute(
-      context.get(), ggml_new_tensor_4d(context.get(), memory_type, kValues, n_kv_heads, kCells, kStreams), 0, 2, 1, 3);
-  auto* v = ggml_permute(
-      context.get(), ggml_new_tensor_4d(context.get(), memory_type, kValues, n_kv_heads, kCells, kStreams), 0, 2, 1, 3);
-  auto* mask = ggml_new_tensor_4d(context.get(), GGML_TYPE_F16, kCells, n_tokens, 1, kStreams);
-  for (const auto* tensor : {q, k, v}) {
-    const auto values = Random(static_cast<size_t>(ggml_nelements(tensor)));
-    if (tensor->type == GGML_TYPE_F32)
-      std::memcpy(tensor->data, values.data(), values.size() * sizeof(float));
-    else
-      ggml_quantize_chunk(tensor->type, values.data(), tensor->data, 0, ggml_nelements(tensor) / kValues, kValues,
-                          nullptr);
-  }
-  for (int64_t i = 0; i < ggml_nelements(mask); i++) {
-    const int64_t cell = i % kCells, token = i / kCells % n_tokens, stream = i / kCells / n_tokens;
-    static_cast<uint16_t*>(mask->data)[i] = cell <= 100 + 50 * stream + token ? 0 : 0xFC00;
-  }
-  auto* attention = ggml_flash_attn_ext(context.get(), q, k, v, mask, 0.125F, 0, 0);
-  auto* graph = ggml_new_graph(context.get());
-  ggml_build_forward_expand(graph, attention);
-  Expect(ggml_backend_graph_compute(cpu.get(), graph) == GGML_STATUS_SUCCESS, "ggml failed");
-  const std::vector<float> expected(static_cast<float*>(attention->data),
-                                    static_cast<float*>(attention->data) + ggml_nelements(attention));
-  std::fill_n(static_cast<float*>(attention->data), expected.size(), std::numeric_limits<float>::quiet_NaN());
-  Expect(ggml_backend_graph_compute(ours.get(), graph) == GGML_STATUS_SUCCESS, "the device failed");
-  // ggml sums values of 16 bits.
-  for (size_t i = 0; i < expected.size(); i++)
-    ExpectNear(static_cast<float*>(attention->data)[i], expected[i], 0.01, "value " + std::to_string(i));
-}
-
-void TestAttentionGraphs() {
-  Test("attention in a graph is that of ggml", [] {
-    for (const int n_threads : {1, 3, 7}) {
-      for (const int n_tokens : {1, 2, 19}) {
-        TestAttentionGraph(n_tokens, 6, 2, n_threads, GGML_TYPE_F16);
-        TestAttentionGraph(n_tokens, 30, 1, n_threads, GGML_TYPE_F16);
-        TestAttentionGraph(n_tokens, 4, 4, n_threads, GGML_TYPE_F16);
-      }
-    }
-  });
-  Test("attention to a quantized memory stays ggml's", [] { TestAttentionGraph(3, 4, 2, 2, GGML_TYPE_Q8_0); });
-}
-
 // llama.cpp asks so where to put weights.
 bool Takes(const char* name, ggml_type type, int n_matrices = 1) {
   auto* device = ProcessorDevice();
@@ -373,6 +315,7 @@ int main() {
     aana::test::TestDevice();
     aana::test::TestAttentionBlocks();
     aana::test::TestAttentionGraphs();
+    aana::test::TestRandomGraphs();
     aana::test::TestMemory();
   } else {
     aana::test::Test("this processor has no kernels", [] {});

@@ -6,7 +6,9 @@ namespace aana::test {
 
 void TestAttention(const compute::KernelSet& set);
 void TestAttentionBlocks();
+void TestAttentionGraphs();
 void TestMemory();
+void TestRandomGraphs();
 void TestTeam();
 
 }  // namespace aana::test

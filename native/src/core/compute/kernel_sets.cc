@@ -1,5 +1,9 @@
 #include "core/compute/kernel_sets.h"
 
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace aana::compute {
@@ -32,6 +36,24 @@ std::span<const KernelSet> KernelSets() {
   return sets;
 }
 
-const KernelSet* FastKernelSet() { return KernelSets().empty() ? nullptr : &KernelSets().front(); }
+static const KernelSet* ChooseKernelSet() {
+  const auto sets = KernelSets();
+  const auto* asked = std::getenv("AANA_KERNELS");
+  if (!asked || *asked == '\0') return sets.empty() ? nullptr : &sets.front();
+  const std::string_view name = asked;
+  if (name == "none") return nullptr;
+  std::string known;
+  for (const auto& set : sets) {
+    if (name == set.name) return &set;
+    known += std::string(set.name) + ", ";
+  }
+  throw std::invalid_argument("AANA_KERNELS is \"" + std::string(name) + "\"; on this processor it can be " + known +
+                              "none");
+}
+
+const KernelSet* FastKernelSet() {
+  static const auto* const set = ChooseKernelSet();
+  return set;
+}
 
 }  // namespace aana::compute

@@ -8,7 +8,7 @@ namespace aana::compute {
 
 extern const KernelSet kAvx2Kernels;
 const KernelSet kAvx2Kernels = {
-    .name = "AVX2",
+    .name = "avx2",
     .matrix = {.quantize = QuantizeInput, .multiply = MultiplyInputs},
     .attention = CellAttention,
     .speech = {.quantize = Quantize,

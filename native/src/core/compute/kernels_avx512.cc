@@ -8,7 +8,7 @@ namespace aana::compute {
 
 extern const KernelSet kAvx512Kernels;
 const KernelSet kAvx512Kernels = {
-    .name = "AVX-512",
+    .name = "avx512",
     .matrix = {.quantize = QuantizeInput, .multiply = MultiplyInputs},
     .attention = CellAttention,
     .speech = {.quantize = Quantize,

@@ -15,6 +15,9 @@ namespace {
 
 constexpr const char* kName = "AANA";
 
+// docs/decisions/upgrades.md says what to compare when it changes.
+static_assert(GGML_BACKEND_API_VERSION == 2, "ggml's interface for backends is not the one that this file implements");
+
 GraphBackend& Self(ggml_backend_t backend) { return *static_cast<GraphBackend*>(backend->context); }
 
 ggml_backend_t InitBackend(ggml_backend_dev_t device, const char*) {

@@ -6,6 +6,7 @@
 
 #include "core/compute/device/packed_buffers.h"
 #include "core/compute/device/processor_device.h"
+#include "core/compute/kernel_sets.h"
 #include "core/engine_log.h"
 #include "core/llama/gguf/file_identity.h"
 #include "core/llama/gguf/file_mapping.h"
@@ -156,8 +157,12 @@ Model::Model(const ModelOptions& options, const LoadProgress& progress,
   if (!model_) throw LoadError("model file " + path + " could not be loaded");
   // Packed matrices are copies. Where they are most of a file, little of its mapping is read again.
   // What is locked of it stays.
-  if (options.is_mapped && compute::PackedBytes() - packed_before > llama_model_size(model_.get()) / 2)
-    ReleaseMappings(path);
+  const size_t n_packed = compute::PackedBytes() - packed_before;
+  if (options.is_mapped && n_packed > llama_model_size(model_.get()) / 2) ReleaseMappings(path);
+  if (DeviceOfProcessor(options)) {
+    Log(LogLevel::kInfo, std::to_string(n_packed) + " of " + std::to_string(llama_model_size(model_.get())) +
+                             " bytes of weights are packed for the kernels " + compute::FastKernelSet()->name);
+  }
   vocab_ = llama_model_get_vocab(model_.get());
   if (llama_vocab_type(vocab_) == LLAMA_VOCAB_TYPE_NONE) throw LoadError("model file " + path + " has no vocabulary");
 }
