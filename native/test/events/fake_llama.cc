@@ -244,8 +244,9 @@ static int32_t CountPasses(const llama_context& context, const llama_batch& batc
       sequences.push_back({batch.seq_id[i][0], 0});
     sequences.back().n_tokens++;
   }
-  return aana::llama::CountUbatches(sequences, static_cast<int32_t>(context.params.n_ubatch),
-                                    !context.memory.is_unified);
+  return aana::llama::CountUbatches(
+      sequences, static_cast<int32_t>(context.params.n_ubatch),
+      context.memory.is_unified ? aana::llama::UbatchRule::kTokens : aana::llama::UbatchRule::kNeighbours);
 }
 
 // An image whose cells attend to each other is computed at once.

@@ -13,13 +13,14 @@ namespace {
 using llama::CellLedger;
 using llama::CountUbatches;
 using llama::SequenceTokens;
+using llama::UbatchRule;
 
 void ExpectFree(const CellLedger& ledger, size_t n) {
   Expect(ledger.n_free() == n, std::to_string(ledger.n_free()) + " cells are free, not " + std::to_string(n));
 }
 
-void ExpectUbatches(const std::vector<SequenceTokens>& batch, bool has_streams, int32_t n) {
-  const int32_t counted = CountUbatches(batch, 512, has_streams);
+void ExpectUbatches(const std::vector<SequenceTokens>& batch, UbatchRule rule, int32_t n) {
+  const int32_t counted = CountUbatches(batch, 512, rule);
   Expect(counted == n, std::to_string(counted) + " passes, not " + std::to_string(n));
 }
 
@@ -73,18 +74,22 @@ void TestCells() {
     ExpectFree(ledger, 8);
   });
   Test("sequences that share cells need one pass for each 512 tokens", [] {
-    ExpectUbatches({{0, 1}, {4, 1}, {9, 300}}, false, 1);
-    ExpectUbatches({{0, 512}}, false, 1);
-    ExpectUbatches({{0, 512}, {1, 1}}, false, 2);
+    ExpectUbatches({{0, 1}, {4, 1}, {9, 300}}, UbatchRule::kTokens, 1);
+    ExpectUbatches({{0, 512}}, UbatchRule::kTokens, 1);
+    ExpectUbatches({{0, 512}, {1, 1}}, UbatchRule::kTokens, 2);
   });
   Test("sequences with cells of their own need a pass for each gap and each length", [] {
-    ExpectUbatches({{0, 1}, {1, 1}, {2, 1}}, true, 1);
-    ExpectUbatches({{0, 1}, {2, 1}, {3, 1}}, true, 2);
-    ExpectUbatches({{0, 1}, {1, 200}, {2, 1}}, true, 2);
-    ExpectUbatches({{0, 100}, {1, 200}}, true, 2);
-    ExpectUbatches({{1, 1}, {0, 1}}, true, 2);
-    ExpectUbatches({{0, 600}}, true, 2);
-    ExpectUbatches({{0, 400}, {1, 400}}, true, 2);
+    ExpectUbatches({{0, 1}, {1, 1}, {2, 1}}, UbatchRule::kNeighbours, 1);
+    ExpectUbatches({{0, 1}, {2, 1}, {3, 1}}, UbatchRule::kNeighbours, 2);
+    ExpectUbatches({{0, 1}, {1, 200}, {2, 1}}, UbatchRule::kNeighbours, 2);
+    ExpectUbatches({{0, 100}, {1, 200}}, UbatchRule::kNeighbours, 2);
+    ExpectUbatches({{1, 1}, {0, 1}}, UbatchRule::kNeighbours, 2);
+    ExpectUbatches({{0, 600}}, UbatchRule::kNeighbours, 2);
+    ExpectUbatches({{0, 400}, {1, 400}}, UbatchRule::kNeighbours, 2);
+  });
+  Test("sequences of a hybrid model in one memory need a pass for each length", [] {
+    ExpectUbatches({{0, 1}, {2, 1}, {3, 1}}, UbatchRule::kSequences, 1);
+    ExpectUbatches({{0, 100}, {2, 200}}, UbatchRule::kSequences, 2);
   });
 }
 

@@ -168,7 +168,7 @@ double MeanPasses(size_t n_slots, size_t n_running) {
     for (const auto& slot : of.slots) {
       if (slot.sequence) batch.push_back({slot.sequence_id, 1});
     }
-    n_passes += llama::CountUbatches(batch, 512, true);
+    n_passes += llama::CountUbatches(batch, 512, llama::UbatchRule::kNeighbours);
     n_steps += batch.empty() ? 0 : 1;
     for (auto running = n_left.begin(); running != n_left.end();) {
       const bool ends = --running->second == 0;

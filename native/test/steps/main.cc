@@ -1,22 +1,26 @@
-// How a step of a language model is computed: in how many graphs, and by threads that were there before. Arguments: the
-// folder with ggml's libraries, the file of a model in 32 bits, and the path for the same model in a type whose
-// products the kernels compute.
+// How a step of a language model is computed: in how many graphs, by which threads, and with which matrices. Arguments:
+// the folder with ggml's libraries, the file of a model in 32 bits, the path for the same model in a type whose
+// products the kernels compute, quantized models, `--`, and models of other kinds whose passes are counted.
 #include <dlfcn.h>
 #include <ggml-backend.h>
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
-#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "../check.h"
+#include "core/compute/device/packed_buffers.h"
+#include "core/compute/device/processor_device.h"
 #include "core/devices.h"
 #include "core/engine_log.h"
 #include "core/llama/gguf/quantize.h"
-#include "core/llama/loop/batch.h"
-#include "core/llama/model/model.h"
+#include "loaded.h"
 
 namespace {
 
@@ -35,41 +39,6 @@ extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* 
 
 namespace aana::test {
 namespace {
-
-using namespace llama;
-
-constexpr int32_t kSequences = 8;
-
-LoadOptions OptionsFor(const std::string& model_path, int32_t n_threads) {
-  LoadOptions options;
-  options.model_path = model_path;
-  options.n_threads = n_threads;
-  options.n_gpu_layers = 0;
-  options.n_context = 64;
-  options.n_sequences = kSequences;
-  return options;
-}
-
-// A model with a context, and the lines that llama.cpp logged for them.
-struct Loaded {
-  Loaded(const std::string& model_path, int32_t n_threads)
-      : options(OptionsFor(model_path, n_threads)), model(options, {}), context(model, options, nullptr, nullptr) {}
-
-  // Computes the next token of the first `n_sequences` sequences. Returns their logits.
-  std::vector<float> Step(int32_t n_sequences) {
-    Batch batch(kSequences);
-    for (int32_t i = 0; i < n_sequences; i++) batch.Add(1 + (position + i) % 7, position, i, true);
-    position++;
-    Expect(llama_decode(context.get(), batch.get()) == 0, "the step failed");
-    const auto n_values = static_cast<size_t>(n_sequences * model.n_vocab());
-    return {llama_get_logits(context.get()), llama_get_logits(context.get()) + n_values};
-  }
-
-  LoadOptions options;
-  Model model;
-  Context context;
-  int32_t position = 0;
-};
 
 // What llama.cpp logs of the graphs for which it takes memory: "splits = 1", or "splits = 1 / 97" of a prompt and of a
 // step.
@@ -104,14 +73,66 @@ void TestSteps(const std::string& name, const std::string& model_path) {
   });
 }
 
+// Whether a thread of this process has the name.
+bool HasThread(const std::string& name) {
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string found;
+    std::getline(std::ifstream(thread.path() / "comm"), found);
+    if (found == name) return true;
+  }
+  return false;
+}
+
+// Whether there is such a thread soon. A thread that begins gives itself its name.
+bool GetsThread(const std::string& name) {
+  const auto latest = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!HasThread(name)) {
+    if (std::chrono::steady_clock::now() > latest) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+// The helpers of our kernels begin with the first graph that has no other large operation.
+void TestKernels(const std::string& model_path) {
+  Test("our kernels compute all large operations of a quantized model", [&] {
+    if (!compute::ProcessorDevice()) return;
+    Loaded loaded(model_path, 2);
+    Expect(!HasThread("aana-compute"), "there are helpers before the first step");
+    loaded.Step(1);
+    Expect(GetsThread("aana-compute"), "ggml's threads computed the step");
+  });
+  Test("weights that are read without a mapping are packed, too", [&] {
+    auto options = OptionsFor(model_path, 1);
+    Loaded mapped(options);
+    options.is_mapped = false;
+    const auto before = compute::PackedBytes();
+    Loaded read(options);
+    Expect(compute::PackedBytes() > before || !compute::ProcessorDevice(), "none is packed");
+    Expect(mapped.Step(2) == read.Step(2), "logits differ");
+  });
+}
+
 }  // namespace
 }  // namespace aana::test
 
 int main(int n_arguments, char** arguments) {
-  if (n_arguments != 4) return 2;
+  if (n_arguments < 4) return 2;
   aana::LoadBackends({arguments[1]});
-  aana::QuantizeModel(arguments[2], arguments[3], "q4_0", 1);
-  aana::test::TestSteps("a model in 32 bits", arguments[2]);
-  aana::test::TestSteps("a quantized model", arguments[3]);
+  const std::string floats = arguments[2], quantized = arguments[3];
+  aana::QuantizeModel(floats, quantized, "q4_0", 1);
+  aana::test::TestSteps("a model in 32 bits", floats);
+  aana::test::TestSteps("a quantized model", quantized);
+  aana::test::TestKernels(quantized);
+  aana::test::TestPacking(quantized);
+  aana::test::TestUbatches(floats);
+  auto* test = aana::test::TestPacking;
+  for (int i = 4; i < n_arguments; i++) {
+    const std::string model = arguments[i];
+    if (model == "--")
+      test = aana::test::TestUbatches;
+    else
+      test(model);
+  }
   return aana::test::ExitStatus();
 }

@@ -143,7 +143,7 @@ void StepPlanner::JoinPasses(const AdapterUse& adapter, std::vector<Share>& plan
 }
 
 int32_t StepPlanner::CountPasses(const Batch& batch) const {
-  return CountUbatches(batch.sequences(), context_.n_ubatch(), context_.has_streams());
+  return CountUbatches(batch.sequences(), context_.n_ubatch(), UbatchRuleOf(model_, context_));
 }
 
 }  // namespace aana::llama

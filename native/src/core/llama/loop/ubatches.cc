@@ -4,10 +4,17 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/llama/model/model.h"
+
 namespace aana::llama {
 
-int32_t CountUbatches(std::span<const SequenceTokens> batch, int32_t n_ubatch, bool has_streams) {
-  if (!has_streams) {
+UbatchRule UbatchRuleOf(const Model& model, const Context& context) {
+  if (!context.has_streams()) return UbatchRule::kTokens;
+  return context.is_unified() && llama_model_is_hybrid(model.get()) ? UbatchRule::kSequences : UbatchRule::kNeighbours;
+}
+
+int32_t CountUbatches(std::span<const SequenceTokens> batch, int32_t n_ubatch, UbatchRule rule) {
+  if (rule == UbatchRule::kTokens) {
     int32_t n_tokens = 0;
     for (const auto& sequence : batch) n_tokens += sequence.n_tokens;
     return (n_tokens + n_ubatch - 1) / n_ubatch;
@@ -18,7 +25,8 @@ int32_t CountUbatches(std::span<const SequenceTokens> batch, int32_t n_ubatch, b
     std::vector<SequenceTokens*> pass;
     int32_t n_least = n_ubatch;
     for (auto& sequence : left) {
-      if (sequence.n_tokens == 0 || (!pass.empty() && sequence.sequence != pass.back()->sequence + 1)) continue;
+      if (sequence.n_tokens == 0) continue;
+      if (rule == UbatchRule::kNeighbours && !pass.empty() && sequence.sequence != pass.back()->sequence + 1) continue;
       pass.push_back(&sequence);
       n_least = std::min(n_least, sequence.n_tokens);
       if (static_cast<int32_t>(pass.size()) > n_ubatch) break;

@@ -13,9 +13,21 @@ struct SequenceTokens {
   int32_t n_tokens = 0;
 };
 
-// Returns how many passes over the weights (ubatches) llama.cpp makes for a batch whose sequences lie in this order. A
-// pass takes at most `n_ubatch` tokens. With `has_streams`, when each sequence has cells of its own, a pass takes the
-// same number of tokens of sequences with consecutive ids only.
-int32_t CountUbatches(std::span<const SequenceTokens> batch, int32_t n_ubatch, bool has_streams);
+// What a pass over the weights (ubatch) takes of a batch.
+enum class UbatchRule {
+  kTokens,      // the next tokens
+  kSequences,   // the same number of tokens of each sequence
+  kNeighbours,  // the same number of tokens of each sequence, and only sequences with consecutive ids
+};
+
+class Context;
+class Model;
+
+// Returns the rule that llama.cpp follows for the memory of the context.
+UbatchRule UbatchRuleOf(const Model& model, const Context& context);
+
+// Returns how many passes llama.cpp makes for a batch whose sequences lie in this order. A pass takes at most
+// `n_ubatch` tokens.
+int32_t CountUbatches(std::span<const SequenceTokens> batch, int32_t n_ubatch, UbatchRule rule);
 
 }  // namespace aana::llama
