@@ -5,9 +5,10 @@
  *
  *   npm run build && npx aana-host build-native
  *   node native/bench/cache.mjs path/to/model.gguf [--runs 3] [--prompt 60] [--tokens 64] [--sequences 32] [--history
- *   0]
+ *   0] [--kv f16]
  *
  * `--prompt` and `--tokens` are averages. `--history` fills the cache with conversations of that many words first.
+ * `--kv` is the type of keys and values; our kernels compute attention to f16 only.
  */
 import { basename } from 'node:path';
 import { loadavg } from 'node:os';
@@ -24,11 +25,13 @@ const { values, positionals } = parseArgs({
     sequences: { type: 'string', default: '32' },
     history: { type: 'string', default: '0' },
     counts: { type: 'string', default: '1,8,32' },
+    kv: { type: 'string', default: 'f16' },
   },
 });
 const [modelPath] = positionals;
 if (modelPath === undefined) throw new Error('missing model; usage: node native/bench/cache.mjs path/to/model.gguf');
-const numbers = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]));
+const { counts, kv, ...sizes } = values;
+const numbers = Object.fromEntries(Object.entries(sizes).map(([name, value]) => [name, Number(value)]));
 const maxSequences = numbers.sequences;
 
 const binding = loadNative({ addonPath: nativeAddonPath(fileURLToPath(new URL('../..', import.meta.url))) });
@@ -52,8 +55,8 @@ async function load(kvUnified) {
       threads: 1,
       gpuLayers: 0,
       prefillTokensPerStep: 256,
-      keyType: 'f16',
-      valueType: 'f16',
+      keyType: kv,
+      valueType: kv,
       kvUnified,
     },
     (event) => listeners.get(event.id)(event),
@@ -109,7 +112,7 @@ if (numbers.history > 0)
   for (const { generate } of Object.values(engines))
     await Promise.all(Array.from({ length: maxSequences }, () => generate(textOf(numbers.history), 1)));
 const results = [];
-for (const count of values.counts.split(',').map(Number)) {
+for (const count of counts.split(',').map(Number)) {
   const runs = { unified: [], streams: [] };
   for (let run = 0; run < numbers.runs; run++) {
     const requests = Array.from({ length: Math.max(4, 2 * count) }, () => ({
@@ -138,7 +141,7 @@ for (const count of values.counts.split(',').map(Number)) {
   });
 }
 for (const { engine } of Object.values(engines)) await engine.close();
-const settings = { ...numbers, counts: values.counts };
+const settings = { ...numbers, counts, kv };
 process.stdout.write(
   `${JSON.stringify({ model: basename(modelPath), load: loadavg(), settings, results }, null, 2)}\n`,
 );

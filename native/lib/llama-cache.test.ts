@@ -2,6 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { expectSame } from './fixtures/same-text.ts';
 import { endOf, errorOf, isBuilt, prompt, TestEngine } from './fixtures/test-engine.ts';
 
 const Cache = suite('the cache of the llama engine');
@@ -15,28 +16,6 @@ const layouts = [
 function test(title: string, run: () => Promise<void>): void {
   if (isBuilt) Cache(title, run);
   else process.stdout.write(`SKIP ${title}: the native addon is not built\n`);
-}
-
-/**
- * The order of the cells changes the last bits of the logits, so greedy texts may part where two tokens are about as
- * likely.
- */
-const TIE = 0.25;
-
-/** Expects that a text is that of the other generation up to a tie. */
-function expectSame(llama: TestEngine, id: number, other: TestEngine, otherId: number): void {
-  const scoresOf = (engine: TestEngine, of: number) =>
-    engine.of(of).flatMap((event) => (event.type === 'text' ? (event.scores ?? []) : []));
-  const scores = scoresOf(llama, id);
-  const expected = scoresOf(other, otherId);
-  assert.is(scores.length, expected.length);
-  const parted = expected.findIndex((score, n) => score.id !== scores[n]?.id);
-  if (parted === -1) return;
-  const [first, second] = expected[parted]?.top ?? [];
-  assert.ok(
-    (first?.logprob ?? 0) - (second?.logprob ?? -9) < TIE,
-    `parted at ${parted}: ${first?.logprob}, ${second?.logprob}`,
-  );
 }
 
 for (const { name, changes } of layouts) {
@@ -111,6 +90,22 @@ for (const { name, changes } of layouts) {
     }
   });
 }
+
+test('as many requests run together as llama.cpp allows', async () => {
+  const count = 256;
+  const load = { contextTokens: 128 };
+  const refused = TestEngine.load({ ...load, maxSequences: count + 1 });
+  assert.match(await refused.then(String, ({ message }: Error) => message), 'maxSequences');
+  await using llama = await TestEngine.load({ ...load, maxSequences: count });
+  const ids = Array.from({ length: count }, (_, n) => llama.submit(`${n}`, { maxTokens: 80, ignoreEos: true }));
+  for (const id of ids) llama.unread.add(id); // they stop before their ends and keep their places
+  while (llama.engine.counts.running < count) await delay(1);
+  for (const id of ids) {
+    llama.unread.delete(id);
+    llama.engine.acknowledge(id, llama.of(id).length);
+  }
+  for (const id of ids) assert.is(endOf(await llama.finish(id)).completionTokens, 80);
+});
 
 test('requests whose cells run out are computed again and lose nothing', async () => {
   const sampling = { maxTokens: 150, ignoreEos: true, logprobs: 2 };

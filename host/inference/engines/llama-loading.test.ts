@@ -1,8 +1,12 @@
 // Options of loading a language model, through a deployment with a real model.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { DeploymentManager } from '../deployments/index.ts';
 import type { GeneratedText } from '../../base/schemas/index.ts';
+import { writeTinyLlama } from '../../../native/lib/fixtures/tiny-llama.ts';
 import { errorOf } from '../../test/helpers/error-of.ts';
 import { skip } from '../../test/skip.ts';
 import { cannotRun } from './fixtures/cannot-run.ts';
@@ -55,6 +59,35 @@ for (const [kwargs, margin] of [
     assert.ok(difference <= margin, `${difference}: ${shown}`);
   });
 }
+
+const folder = mkdtempSync(join(tmpdir(), 'aana-llama-loading-'));
+Loading.after(() => rmSync(folder, { recursive: true }));
+
+for (const swaFull of [true, false])
+  Loading(`a model with windows answers with swa_full ${swaFull}, small passes and many places`, async () => {
+    const model = join(folder, 'windowed.gguf');
+    writeTinyLlama(model, { window: 32, contextTokens: 2048 });
+    const manager = deployed({
+      type: 'LlamaTextGenerationDeployment',
+      user_config: {
+        model_id: model,
+        model_kwargs: { n_ctx: 2048, n_seq_max: 96, n_ubatch: 64, n_threads: 1, swa_full: swaFull },
+      },
+    });
+    try {
+      await manager.start();
+      const prompt = 'Once upon a time there was a little girl. '.repeat(50);
+      const generate = (overflow: string) =>
+        manager.handle('model').call('generate', { prompt, overflow, sampling_params: { max_tokens: 8 } });
+      const { text } = (await generate('error')) as GeneratedText;
+      assert.ok(text.length > 0);
+      // Only keys of whole layers can be moved.
+      if (swaFull) assert.is(((await generate('shift')) as GeneratedText).text, text);
+      else assert.match((await errorOf(generate('shift'))).message, 'overflow');
+    } finally {
+      await manager.shutdown({ graceMs: 0 });
+    }
+  });
 
 for (const [kwargs, message] of [
   [{ n_gpu_layers: 'auto', split_mode: 'row' }, /model_kwargs\.n_gpu_layers: cannot be auto with this split_mode/],

@@ -48,6 +48,8 @@ interface LlamaSpec extends LlamaModelSpec {
   readonly prompt_cache?: { readonly path: string; readonly max_bytes: number; readonly min_tokens: number };
   readonly reader_timeout_s?: number;
   readonly n_prefill: number;
+  readonly n_ubatch: number;
+  readonly swa_full: boolean;
   readonly type_k: LlamaLoadOptions['keyType'];
   readonly type_v: LlamaLoadOptions['valueType'];
   readonly mmproj_path?: string;
@@ -104,6 +106,8 @@ export async function start(spec: LlamaSpec, { log, progress, artifactPath }: St
       }),
       ...(spec.reader_timeout_s !== undefined && { readerTimeoutMs: Math.ceil(spec.reader_timeout_s * 1000) }),
       prefillTokensPerStep: spec.n_prefill,
+      passTokens: spec.n_ubatch,
+      keepsAllWindows: spec.swa_full,
       keyType: spec.type_k,
       valueType: spec.type_v,
       ...(spec.mmproj_path !== undefined && { projectorPath: spec.mmproj_path }),

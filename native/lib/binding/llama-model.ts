@@ -53,12 +53,14 @@ export interface LlamaLoadOptions extends LlamaModelOptions {
   readonly ropeScaling?: LlamaRopeScaling;
   /** Base of the frequencies of the position embedding. Default: as the file says. */
   readonly ropeFrequencyBase?: number;
-  /** Number of sequences decoded at the same time, 1 to 64. */
+  /** Number of sequences decoded at the same time, 1 to 256. */
   readonly maxSequences: number;
   /** A request fails if its reader takes nothing for this many milliseconds. Default: 60 000. */
   readonly readerTimeoutMs?: number;
   /** Prompt tokens decoded in one step. A limit keeps a long prompt from delaying running sequences. */
   readonly prefillTokensPerStep: number;
+  /** Tokens that one pass over the weights computes at most, 32 to 65 536. A step may take several. Default: 512. */
+  readonly passTokens?: number;
   /**
    * Tokens that are guessed and computed with the next ones, 0 to 256 in a step, all sequences together. Right guesses
    * save steps; the text stays the same. Default: 0.
@@ -81,6 +83,13 @@ export interface LlamaLoadOptions extends LlamaModelOptions {
    * default: as many as all sequences can use.
    */
   readonly totalCells?: number;
+  /**
+   * Whether layers whose tokens attend to the last ones only (sliding window) keep all tokens of a sequence. Otherwise
+   * they keep little more than their window: less memory, but only the whole of what was computed for a text is reused,
+   * or all but its last few hundred tokens, and `canShift` is false. No matter to models without such layers. Default:
+   * true.
+   */
+  readonly keepsAllWindows?: boolean;
   /** Types of the cached keys and values. Values of a type with a q need flash attention. */
   readonly keyType: LlamaKvType;
   readonly valueType: LlamaKvType;

@@ -60,6 +60,11 @@ for (const [kwargs, message] of [
   [{ rope_scaling: { rope_type: 'dynamic', factor: 4 } }, /model_kwargs\.rope_scaling\.rope_type/],
   [{ rope_scaling: { rope_type: 'yarn', factor: 0.5 } }, /model_kwargs\.rope_scaling\.factor/],
   [{ rope_scaling: { type: 'yarn', factor: 4 } }, /model_kwargs\.rope_scaling.*type/],
+  [{ swa_full: false, n_ubatch: 2048, n_seq_max: 256 }, /^accepted: .*"swa_full":false/],
+  [{ swa_full: false, n_ctx_total: 9000 }, /model_kwargs\.swa_full.*n_ctx_total/],
+  [{ n_ubatch: 31 }, /model_kwargs\.n_ubatch/],
+  [{ n_seq_max: 257 }, /model_kwargs\.n_seq_max/],
+  [{ n_batch: 2048 }, /n_batch: .*write n_prefill/],
   [{ max_model_len: 4096 }, /max_model_len: .*write n_ctx/],
 ] as const) {
   Config(`${JSON.stringify(kwargs)}: ${String(message)}`, () => assert.match(messageOf(kwargs), message));

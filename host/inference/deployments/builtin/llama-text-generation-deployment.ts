@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { amount, whole } from '../../../base/core/fields.ts';
+import { amount, toggle, whole } from '../../../base/core/fields.ts';
 import { configClass } from '../class/config-class.ts';
 import type { ReplicaSpec } from '../class/deployment-definition.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
@@ -32,7 +32,11 @@ const KvType = z.enum(KV_TYPES);
 const ModelKwargs = z
   .strictObject({
     ...contextLength,
-    n_seq_max: whole({ min: 1, max: 64, default: 4 }, 'Answers that are generated at the same time.'),
+    n_seq_max: whole(
+      { min: 1, max: 256, default: 4 },
+      'Answers that are generated at the same time. Each has a context memory of `n_ctx` tokens, unless ' +
+        '`n_ctx_total` is set.',
+    ),
     speculative_config: SpeculativeConfig.optional().describe(
       'Guesses tokens and computes them together with the next one. The answers stay the same. Default: off.',
     ),
@@ -62,9 +66,26 @@ const ModelKwargs = z
       .max(86_400)
       .default(60)
       .describe('Seconds after which an answer is cancelled if nobody reads it.'),
-    n_prefill: whole(
-      { min: 1, max: 8192, default: 256 },
-      'Prompt tokens that are read in one step. A low number keeps long prompts from delaying running answers.',
+    n_prefill: z
+      .int()
+      .min(1)
+      .max(8192)
+      .optional()
+      .describe(
+        'Prompt tokens that are read in one step. A low number keeps long prompts from delaying running answers. ' +
+          'Default: 256, and `n_ubatch` with `num_gpus`.',
+      ),
+    n_ubatch: whole(
+      { min: 32, max: 8192, default: 512 },
+      'Tokens that are computed at the same time. A large GPU may read long prompts faster with more, which need ' +
+        'more memory for intermediate results.',
+    ),
+    swa_full: toggle(
+      true,
+      'Whether layers with a sliding window keep all tokens of a dialog, as the other layers do. With `false` they ' +
+        'keep little more than their window, so models such as Gemma 3 need much less memory for long dialogs. ' +
+        'Then a dialog that goes on is still reused, but not the beginning of one that parts from it further back, ' +
+        'and no answer can have the `overflow` `shift`. Not with `n_ctx_total`. Of no effect on other models.',
     ),
     kv_type: KvType.default('f16').describe(
       'Type of the numbers in the context memory; q8_0 needs about half the memory, q4_0 a bit more than a quarter.',
@@ -86,6 +107,8 @@ const ModelKwargs = z
       low_cpu_mem_usage: 'the weights are mapped from the file and need no copy',
       max_model_len: 'write n_ctx',
       max_num_seqs: 'write n_seq_max',
+      max_num_batched_tokens: 'write n_prefill',
+      n_batch: 'write n_prefill',
       tensor_parallel_size: 'write ray_actor_options.num_gpus and split_mode',
     }),
     mmproj: z
@@ -102,6 +125,11 @@ const ModelKwargs = z
   .refine(({ flash_attn: flash, kv_type: type, type_v: values = type }) => flash !== 'off' || !values.startsWith('q'), {
     path: ['flash_attn'],
     message: 'cannot be off where the values of the context memory (type_v or kv_type) have a type with a q',
+  })
+  .refine(({ swa_full: full, n_ctx_total: total }) => full || total === 0, {
+    path: ['swa_full'],
+    message:
+      'cannot be false with n_ctx_total, because dialogs that share one memory would lose their places again and again',
   });
 
 const Adapter = z.strictObject({
@@ -133,6 +161,9 @@ const schema = z.strictObject({
     .describe('LoRA adapters for the model, by the names that requests give. All are loaded with the model.'),
 });
 
+/** The engine computes as many tokens together where it reads images. */
+const IMAGE_PASS_TOKENS = 2048;
+
 const memorySettings = (spec: ReplicaSpec): Omit<LlamaMemorySettings, 'gpuLayers'> => {
   const length = spec as unknown as ContextLengthSpec;
   return {
@@ -140,6 +171,9 @@ const memorySettings = (spec: ReplicaSpec): Omit<LlamaMemorySettings, 'gpuLayers
     ropeScaling: length.rope_scaling,
     sequences: Number(spec['n_seq_max']),
     totalTokens: Number(spec['n_ctx_total'] ?? 0),
+    ...(spec['swa_full'] === false && {
+      passTokens: Math.max(Number(spec['n_ubatch']), spec['mmproj_path'] === undefined ? 0 : IMAGE_PASS_TOKENS),
+    }),
     keyType: spec['type_k'] as KvTypeName,
     valueType: spec['type_v'] as KvTypeName,
   };
@@ -187,7 +221,10 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       ...promptCacheSpec(kwargs.prompt_cache),
       ...(await placementSpec(kwargs, context)),
       reader_timeout_s: kwargs.reader_timeout_s,
-      n_prefill: kwargs.n_prefill,
+      // A GPU computes many tokens in about the time of few, so its steps fill a pass. A processor does not.
+      n_prefill: kwargs.n_prefill ?? (context.numGpus > 0 ? kwargs.n_ubatch : 256),
+      n_ubatch: kwargs.n_ubatch,
+      swa_full: kwargs.swa_full,
       type_k: kwargs.type_k ?? kwargs.kv_type,
       type_v: kwargs.type_v ?? kwargs.kv_type,
       ...(projectorPath !== undefined && { mmproj_path: projectorPath }),
@@ -218,8 +255,13 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       projector === undefined ? withPrefixes : sumOfNeeds(withPrefixes, await projectorMemory(String(projector)));
     const draft = spec['draft_model_path'];
     if (draft === undefined) return both;
-    // The engine puts all layers of a draft model on the GPU, or none.
-    const ofDraft = { ...settings, ropeScaling: undefined, gpuLayers: settings.gpuLayers && -1 };
+    // The engine puts all layers of a draft model on the GPU, or none, and all of its layers keep all tokens.
+    const ofDraft = {
+      ...settings,
+      ropeScaling: undefined,
+      passTokens: undefined,
+      gpuLayers: settings.gpuLayers && -1,
+    };
     return sumOfNeeds(both, await llamaMemory(String(draft), ofDraft));
   },
   reconfigurable: ['default_sampling_params'],

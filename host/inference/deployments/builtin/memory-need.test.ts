@@ -84,6 +84,9 @@ Memory('counts the weights of all parts of a split model', async () => {
   assert.is(contextBytes, BYTES_PER_TOKEN * 4000);
 });
 
+/** Every second layer has a window of 200 tokens. */
+const WINDOWED = { 'llama.attention.sliding_window': 200, 'llama.attention.sliding_window_pattern': 2 };
+
 const CASES: readonly (readonly [
   what: string,
   metadata: Record<string, number | readonly number[]>,
@@ -115,6 +118,27 @@ const CASES: readonly (readonly [
     {},
     6 * 128 * 2 * 4000,
   ],
+  ['all tokens of layers with a window that keep them', WINDOWED, {}, BYTES_PER_TOKEN * 4000],
+  ['the windows of layers that keep no more', WINDOWED, { passTokens: 512 }, 256 * 2 * (5 * 4000 + 5 * 4 * 768)],
+  [
+    'no more than all tokens where the windows have more',
+    { ...WINDOWED, 'llama.attention.sliding_window': 900 },
+    { passTokens: 512 },
+    BYTES_PER_TOKEN * 4000,
+  ],
+  [
+    'windows of layers that the file names one by one',
+    { ...WINDOWED, 'llama.attention.sliding_window_pattern': [1, 1, 1, 1, 0, 1, 1, 1, 1, 0] },
+    { passTokens: 512 },
+    256 * 2 * (2 * 4000 + 8 * 4 * 768),
+  ],
+  [
+    'all tokens where no layer is said to have a window',
+    { 'llama.attention.sliding_window': 200 },
+    { passTokens: 512 },
+    BYTES_PER_TOKEN * 4000,
+  ],
+  ['a file with more layers than there are', { 'llama.block_count': 2 ** 32 - 1 }, {}, 1024 * 2 * 128 * 2 * 4000],
   ['layers on the GPU alone', {}, { gpuLayers: 5 }, (BYTES_PER_TOKEN * 4000) / 2],
 ];
 for (const [what, metadata, settings, contextBytes] of CASES) {
@@ -123,6 +147,14 @@ for (const [what, metadata, settings, contextBytes] of CASES) {
     assert.is((await llamaMemory(path, { ...SETTINGS, ...settings })).contextBytes, contextBytes);
   });
 }
+
+Memory('counts windows of an architecture whose files do not say which layers have one', async () => {
+  const gemma = Object.entries({ ...SMALL, 'llama.attention.sliding_window': 200 });
+  const metadata = Object.fromEntries(gemma.map(([key, value]) => [key.replace('llama.', 'gemma3.'), value]));
+  const path = ggufFile('gemma3.gguf', { ...metadata, 'general.architecture': 'gemma3' });
+  const { contextBytes } = await llamaMemory(path, { ...SETTINGS, passTokens: 512 });
+  assert.is(contextBytes, 256 * 2 * (4000 + 9 * 4 * 768)); // each sixth layer has none
+});
 
 Memory('counts a draft model besides the model', () => {
   const [model, draft] = [

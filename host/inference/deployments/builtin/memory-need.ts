@@ -21,6 +21,11 @@ export interface LlamaMemorySettings {
   readonly sequences: number;
   /** Tokens of all sequences together, at least those of one. 0, the default: each sequence has its own. */
   readonly totalTokens?: number;
+  /**
+   * Tokens of one computation, where layers with a sliding window keep little more than their window, for each
+   * sequence. Default: such layers keep all tokens.
+   */
+  readonly passTokens?: number | undefined;
   readonly keyType: KvTypeName;
   readonly valueType: KvTypeName;
   /** Layers on the GPU; −1 is all. Only their memory is counted. */
@@ -41,6 +46,18 @@ export type KvTypeName = keyof typeof KV_BYTES;
 export const KV_TYPES = Object.keys(KV_BYTES) as [KvTypeName, ...KvTypeName[]];
 
 /**
+ * Of architectures whose files do not say it: one layer in so many has no window. Layers of others count as without
+ * one.
+ */
+const WINDOW_PERIODS: Readonly<Record<string, number>> = { gemma2: 2, gemma3: 6, gemma3n: 5, 'gpt-oss': 2, cohere2: 4 };
+
+/** More than llama.cpp takes. */
+const MOST_LAYERS = 1024;
+
+/** The tokens that a layer with a window keeps are a multiple of it. */
+const WINDOW_STEP = 256;
+
+/**
  * Returns the memory of the weights of a GGUF file or of all parts of a split model, and of the keys and values of all
  * sequences, as its header states. Missing entries of the header count as 0.
  */
@@ -51,6 +68,7 @@ export async function llamaMemory(
     ropeScaling,
     sequences,
     totalTokens = 0,
+    passTokens,
     keyType,
     valueType,
     gpuLayers,
@@ -73,23 +91,32 @@ export async function llamaMemory(
   const layers = one('block_count');
   const heads = one('attention.head_count');
   const headsOfValues = of('attention.head_count_kv') ?? heads;
-  /** Total over all layers. */
-  const kvHeads =
-    typeof headsOfValues === 'number' ? headsOfValues * layers : headsOfValues.reduce((sum, count) => sum + count, 0);
   const headSize = heads > 0 ? one('embedding_length') / heads : 0;
-  const bytesPerToken =
-    kvHeads *
-    ((one('attention.key_length') || headSize) * KV_BYTES[keyType] +
-      (one('attention.value_length') || headSize) * KV_BYTES[valueType]);
+  const bytesOfHead =
+    (one('attention.key_length') || headSize) * KV_BYTES[keyType] +
+    (one('attention.value_length') || headSize) * KV_BYTES[valueType];
   const longest = mostTokens(one('context_length'), ropeScaling);
   // The engine limits sequences to what the model can read.
   const tokensOfOne = contextTokens > 0 && longest > 0 ? Math.min(contextTokens, longest) : contextTokens || longest;
   const most = tokensOfOne * sequences;
   const tokens = totalTokens > 0 ? Math.min(Math.max(totalTokens, tokensOfOne), most) : most;
+  const window = one('attention.sliding_window');
+  /** What a layer with a window keeps, as llama.cpp rounds it. */
+  const inWindow =
+    passTokens !== undefined && window > 0
+      ? Math.min(tokens, sequences * Math.ceil((window + passTokens) / WINDOW_STEP) * WINDOW_STEP)
+      : tokens;
+  const period = of('attention.sliding_window_pattern') ?? WINDOW_PERIODS[String(architecture)] ?? 1;
+  let cells = 0; // of all layers and heads
+  for (let layer = 0; layer < Math.min(layers, MOST_LAYERS); layer += 1) {
+    const kvHeads = typeof headsOfValues === 'number' ? headsOfValues : (headsOfValues[layer] ?? 0);
+    const isWindowed = typeof period === 'number' ? (layer + 1) % period !== 0 : period[layer] === 1;
+    cells += kvHeads * (isWindowed ? inWindow : tokens);
+  }
   const part = gpuLayers < 0 || layers === 0 ? 1 : Math.min(1, gpuLayers / layers);
   return {
     weightsBytes: Math.ceil(size * part),
-    contextBytes: Math.ceil(bytesPerToken * tokens * part),
+    contextBytes: Math.ceil(bytesOfHead * cells * part),
     ...(parts && { parts }),
   };
 }

@@ -183,8 +183,9 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   options.n_context = Int(object, "contextTokens", 0);
   if (Has(object, "ropeScaling")) options.rope_scaling = ToRopeScaling(env, object.Get("ropeScaling"));
   if (Has(object, "ropeFrequencyBase")) options.rope_frequency_base = Positive(object, "ropeFrequencyBase");
-  options.n_sequences = Int(object, "maxSequences", 1, 64);
+  options.n_sequences = Int(object, "maxSequences", 1, static_cast<int32_t>(llama_max_parallel_sequences()));
   options.n_prefill_per_step = Int(object, "prefillTokensPerStep", 1, 65536);
+  if (Has(object, "passTokens")) options.n_ubatch = Int(object, "passTokens", 32, 65536);
   if (!object.Get("guessedTokensPerStep").IsUndefined())
     options.n_drafted = Int(object, "guessedTokensPerStep", 0, 256);
   if (!object.Get("draftModelPath").IsUndefined()) options.draft_model_path = String(object, "draftModelPath");
@@ -196,6 +197,7 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   options.value_type = ToKvType(object, "valueType");
   if (!object.Get("kvUnified").IsUndefined()) options.kv_unified = object.Get("kvUnified").ToBoolean();
   if (!object.Get("totalCells").IsUndefined()) options.n_cells = Int(object, "totalCells", 0);
+  if (Has(object, "keepsAllWindows")) options.keeps_all_windows = object.Get("keepsAllWindows").ToBoolean();
   if (!object.Get("promptCache").IsUndefined()) options.prompt_cache = ToPromptCache(env, object.Get("promptCache"));
   if (!object.Get("keptBytes").IsUndefined()) options.n_kept_bytes = ToBytes(env, object.Get("keptBytes"), "keptBytes");
   options.adapters = OptionalList<std::string>(object, "adapters",

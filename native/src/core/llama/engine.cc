@@ -1,5 +1,6 @@
 #include "core/llama/engine.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/llama/loop/decode_loop.h"
@@ -83,7 +84,7 @@ bool Engine::Load() {
     auto options = options_;
     if (!options.projector_path.empty()) {
       projector_ = LoadProjector(options, *model_, [this](float) { return !inbox_.IsStopping(); });
-      if (projector_->NeedsWholeImages()) options.n_ubatch = kImageUbatchTokens;
+      if (projector_->NeedsWholeImages()) options.n_ubatch = std::max(options.n_ubatch, kImageUbatchTokens);
     }
     if (inbox_.IsStopping()) return;
     context_ = std::make_unique<Context>(*model_, options, IsAbandoned, this);

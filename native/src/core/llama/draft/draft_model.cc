@@ -31,6 +31,7 @@ LoadOptions OptionsOf(const LoadOptions& of_target) {
   if (options.n_gpu_layers != 0) options.n_gpu_layers = -1;
   options.fits_gpu_layers = false;
   options.n_drafted = 0;
+  options.keeps_all_windows = true;  // or it would read texts again
   // The scaling is that of the other model. The draft model guesses nothing for texts that it was not trained for.
   options.rope_scaling = {};
   options.rope_frequency_base = 0;

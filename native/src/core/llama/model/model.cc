@@ -270,7 +270,7 @@ void SetShape(llama_context_params& params, const LoadOptions& options) {
   params.type_k = options.key_type;
   params.type_v = options.value_type;
   params.kv_unified = IsUnified(options);
-  params.swa_full = true;  // or a prefix of a finished sequence could not be kept
+  params.swa_full = options.keeps_all_windows;
   params.rope_freq_base = options.rope_frequency_base;
   const auto& scaling = options.rope_scaling;
   if (scaling.type == LLAMA_ROPE_SCALING_TYPE_UNSPECIFIED) return;
@@ -303,6 +303,11 @@ Context::Context(const Model& model, const LoadOptions& options, ggml_abort_call
   if (options.flash_attention == FlashAttention::kOff && ggml_is_quantized(options.value_type)) {
     throw LoadError("values in " + std::string(ggml_type_name(options.value_type)) +
                     " need flash attention, which is off");
+  }
+  if (is_unified_ && !options.keeps_all_windows) {
+    throw LoadError(
+        "layers can keep only their window where each sequence has a cache of its own, and the sequences "
+        "share one (n_ctx_total)");
   }
   auto params = ContextParams(options, abort, abort_data);
   params.n_ctx = static_cast<uint32_t>(n_cells_);

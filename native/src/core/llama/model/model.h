@@ -86,6 +86,9 @@ struct LoadOptions : ModelOptions {
   ggml_type value_type = GGML_TYPE_F16;
   bool kv_unified = false;  // all sequences share their cells
   int32_t n_cells = 0;      // that all sequences share; 0: as many as all sequences can use
+  // Layers whose tokens attend to the last ones only (sliding window) keep all tokens. Else they keep little more than
+  // their window, so a sequence can be taken back by a few hundred tokens, and none is shifted.
+  bool keeps_all_windows = true;
   PromptCacheOptions prompt_cache;
   uint64_t n_kept_bytes = 0;          // of main memory, for what was computed for texts that lost their slot
   int32_t n_ubatch = 512;             // tokens of a pass over the weights at most

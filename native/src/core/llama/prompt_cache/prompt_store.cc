@@ -61,7 +61,8 @@ std::string RopeName(const LoadOptions& options) {
 std::string IdentityOf(const Model& model, const Context& context, const LoadOptions& options) {
   auto identity = "aana " + std::to_string(kVersion) + " llama " + std::to_string(LLAMA_STATE_SEQ_VERSION) + " kv " +
                   KvName(options) + RopeName(options) + " caches " +
-                  std::to_string(context.has_streams() ? options.n_sequences : 1);
+                  std::to_string(context.has_streams() ? options.n_sequences : 1) +
+                  (options.keeps_all_windows ? "" : " windows");
   for (const auto& file : FilesOf(model, options.model_path)) identity += " file " + IdentityOfFile(file);
   return identity;
 }
