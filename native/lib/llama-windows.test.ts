@@ -104,6 +104,15 @@ for (const [title, load] of [
     assert.ok(llama.engine.counts.reusedTokens > 0);
   });
 
+test('a beginning is not given up for a part of a state, which cannot be taken', async () => {
+  await using llama = await TestEngine.load({ ...whole, maxSequences: 1, keptBytes: 2 ** 24 });
+  endOf(await llama.generate(`${story(20)}The cat`, { maxTokens: 4 }));
+  endOf(await llama.generate('Another text', { maxTokens: 4 })); // the first one is kept
+  endOf(await llama.generate(`${story(10)}A bird`, { maxTokens: 4 }));
+  const { reusedTokens } = endOf(await llama.generate(`${story(20)}The dog`, { maxTokens: 4 }));
+  assert.ok(reusedTokens > 100, `${reusedTokens}`);
+});
+
 test('the context of an answer cannot be shifted', async () => {
   await using llama = await TestEngine.load(small);
   assert.is(llama.engine.info.canShift, false);

@@ -14,6 +14,7 @@
 #include "core/llama/gguf/file_identity.h"
 #include "core/llama/model/load_error.h"
 #include "core/llama/model/purpose.h"
+#include "core/llama/schedule/sequence_memory.h"
 
 namespace aana::llama {
 namespace {
@@ -84,7 +85,7 @@ PromptStore::PromptStore(const Model& model, const Context& context, const LoadO
       n_context_(static_cast<size_t>(context.n_context())),
       cache_(Checked(options,
                      [&] { return PromptFiles(options.prompt_cache.folder, model_, options.prompt_cache.max_bytes); }),
-             static_cast<size_t>(options.prompt_cache.n_least), !model.CanRollBack()) {
+             static_cast<size_t>(options.prompt_cache.n_least), HasWholeStates(model)) {
   for (const auto& path : options.adapters) adapters_.push_back(IdentityOfFile(path));
 }
 

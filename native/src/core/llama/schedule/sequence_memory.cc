@@ -10,21 +10,27 @@ namespace aana::llama {
 namespace {
 
 SequenceMemory::Sharing SharingOf(const Model& model, const Context& context) {
-  if (!model.CanRollBack()) return SequenceMemory::Sharing::kWhole;
-  return context.has_streams() ? SequenceMemory::Sharing::kCopies : SequenceMemory::Sharing::kCells;
+  if (!context.has_streams()) return SequenceMemory::Sharing::kCells;
+  return HasWholeStates(model) ? SequenceMemory::Sharing::kWhole : SequenceMemory::Sharing::kCopies;
 }
 
 }  // namespace
 
+bool HasWholeStates(const Model& model) { return !model.CanRollBack() || llama_model_n_swa(model.get()) > 0; }
+
 ContextMemory::ContextMemory(const Model& model, const Context& context)
-    : context_(context.get()), sharing_(SharingOf(model, context)), n_window_(llama_model_n_swa(model.get())) {}
+    : context_(context.get()),
+      has_whole_states_(HasWholeStates(model)),
+      can_roll_back_(model.CanRollBack()),
+      sharing_(SharingOf(model, context)),
+      n_window_(llama_model_n_swa(model.get())) {}
 
 bool ContextMemory::Truncate(llama_seq_id sequence, size_t n) {
   return llama_memory_seq_rm(memory(), sequence, static_cast<llama_pos>(n), -1) && HasWindow(sequence, n);
 }
 
 bool ContextMemory::HasWindow(llama_seq_id sequence, size_t n) const {
-  if (n == 0 || sharing_ == Sharing::kWhole) return true;
+  if (n == 0 || !can_roll_back_) return true;
   const auto first = llama_memory_seq_pos_min(memory(), sequence);
   return first >= 0 && first <= (n_window_ > 0 ? std::max<llama_pos>(0, static_cast<llama_pos>(n) - n_window_) : 0);
 }
@@ -42,15 +48,14 @@ void ContextMemory::Clear(llama_seq_id sequence) { llama_memory_seq_rm(memory(),
 void ContextMemory::ClearAll() { llama_memory_clear(memory(), true); }
 
 bool ContextMemory::Share(llama_seq_id from, llama_seq_id to, size_t n) {
+  if (!HasWindow(from, n)) return false;
   if (sharing_ == Sharing::kCells) {
     llama_memory_seq_cp(memory(), from, to, 0, static_cast<llama_pos>(n));
-    if (HasWindow(to, n)) return true;
-    Clear(to);
-    return false;
+    return true;
   }
   // llama_memory_seq_cp copies the buffer of the whole context length, and this only what is used of it.
   const auto state = Save(from, UINT64_MAX);
-  if (state.size > 0 && Set(to, state.span()) && (sharing_ == Sharing::kWhole || Truncate(to, n))) return true;
+  if (state.size > 0 && Set(to, state.span()) && (!can_roll_back_ || Truncate(to, n))) return true;
   Clear(to);
   return false;
 }

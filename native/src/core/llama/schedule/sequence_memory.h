@@ -19,12 +19,14 @@ class SequenceMemory {
   enum class Sharing {
     kCells,   // they use the same cells
     kCopies,  // each has a copy, because it has cells of its own
-    kWhole,   // each has a copy, and only of a whole sequence, because no part can be taken back
+    kWhole,   // each has a copy, and only of a whole sequence
   };
 
   virtual ~SequenceMemory() = default;
 
   virtual Sharing sharing() const = 0;
+  // Whether what Save returns is of use only as a whole, because no part of it can be taken back.
+  virtual bool has_whole_states() const { return sharing() == Sharing::kWhole; }
   // The sequence keeps its first `n` tokens. False when the context cannot take back a part of a sequence.
   virtual bool Truncate(llama_seq_id sequence, size_t n) = 0;
   // Takes `n` tokens from the token `first` on out of the sequence, and moves the later ones forward. False when the
@@ -42,6 +44,10 @@ class SequenceMemory {
   virtual StateBytes Save(llama_seq_id sequence, uint64_t max_bytes) const = 0;
 };
 
+// The same for a context of this model. No part of a recurrent state can be taken back. A saved state of a model some
+// of whose layers attend only to a window lacks the tokens that have left it.
+bool HasWholeStates(const Model& model);
+
 // The memory of a llama.cpp context.
 class ContextMemory final : public SequenceMemory {
  public:
@@ -49,6 +55,7 @@ class ContextMemory final : public SequenceMemory {
   ContextMemory(const Model& model, const Context& context);
 
   Sharing sharing() const override { return sharing_; }
+  bool has_whole_states() const override { return has_whole_states_; }
   bool Truncate(llama_seq_id sequence, size_t n) override;
   bool Shift(llama_seq_id sequence, size_t first, size_t n) override;
   void Clear(llama_seq_id sequence) override;
@@ -66,6 +73,8 @@ class ContextMemory final : public SequenceMemory {
   bool HasWindow(llama_seq_id sequence, size_t n) const;
 
   llama_context* context_;
+  bool has_whole_states_;
+  bool can_roll_back_;
   Sharing sharing_;
   int32_t n_window_;  // some layers attend only to so many of the last tokens; 0: none
 };

@@ -72,10 +72,7 @@ size_t Spared(const Slot& slot, const Sequence& sequence) {
 }  // namespace
 
 Slots::Slots(size_t count, SequenceMemory& memory, size_t n_cells, uint64_t n_kept_bytes)
-    : slots_(count),
-      memory_(memory),
-      ledger_(count, n_cells),
-      kept_(n_kept_bytes, memory.sharing() == SequenceMemory::Sharing::kWhole) {
+    : slots_(count), memory_(memory), ledger_(count, n_cells), kept_(n_kept_bytes, memory.has_whole_states()) {
   for (size_t i = 0; i < count; i++) {
     slots_[i].index = i;
     slots_[i].sequence_id = static_cast<llama_seq_id>(i);
@@ -237,7 +234,7 @@ Slots::Kept Slots::FindKept(const Sequence& sequence) const {
   Kept best;
   for (const auto& state : kept_.states()) {
     const size_t n = Held(*state, sequence);
-    const bool is_usable = memory_.sharing() != SequenceMemory::Sharing::kWhole || n == state->decoded.size();
+    const bool is_usable = !memory_.has_whole_states() || n == state->decoded.size();
     if (is_usable && n > best.n_tokens) best = {state, n};
   }
   return best;
@@ -335,7 +332,7 @@ std::span<const llama_token> Slots::Takable(const Sequence& sequence) {
 
 size_t Slots::Restore(Slot& slot, std::span<const llama_token> tokens, std::span<const uint8_t> state) {
   const size_t n = CommonPrefix(tokens, Takable(*slot.sequence));
-  const bool is_whole = memory_.sharing() == SequenceMemory::Sharing::kWhole;
+  const bool is_whole = memory_.has_whole_states();
   if (n <= slot.decoded.size() || (is_whole && n < tokens.size())) return 0;
   Forget(slot);
   const bool is_restored = MakeRoom(tokens.size()) && memory_.Restore(slot.sequence_id, state, tokens.size());
