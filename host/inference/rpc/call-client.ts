@@ -179,12 +179,9 @@ function callFrame(
   stream: boolean,
   { feed, onProgress, ...context }: RpcCallOptions,
 ): CallRequest {
-  const { call: parent } = context;
   const progress = onProgress !== undefined && { progress: true };
-  return {
-    ...{ type: 'call', id, method, args, stream, feed: feed?.name, parent },
-    ...{ context: toWireContext(context), ...progress },
-  };
+  const wire = toWireContext(context);
+  return { type: 'call', id, method, args, stream, feed: feed?.name, parent: context.call, context: wire, ...progress };
 }
 
 /** Iterates over `queue`, and acknowledges the values of a batch when the reader asks for the next one. */

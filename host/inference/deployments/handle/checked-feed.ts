@@ -20,7 +20,7 @@ export class CheckedFeed implements Feed {
     onValue: (value: unknown) => void = () => {},
   ) {
     if (!isAsyncIterable(source)) {
-      const expected = "an async iterable of values, which only code of the host's process can pass";
+      const expected = "an async iterable of values, which only the host's process and deployments can pass";
       const problem = `${name}: Input should be ${expected}`;
       const data = [{ type: 'value_error', loc: [name], msg: problem }];
       throw fail('ValidationError', `${what}: ${problem}`, { data });
