@@ -1,6 +1,6 @@
 /**
  * Measures how much longer a step of the language model engine takes beside programs that compute all the time. Each
- * round generates one text alone and one beside them. Prints JSON: milliseconds of a step, and the ratio of the medians.
+ * round generates one text alone and one beside them. Prints JSON: milliseconds of a step, and the medians' ratio.
  * Other programs on the machine are in both, so run it on a quiet machine.
  *
  *   npm run build && npx aana-host build-native

@@ -9,7 +9,7 @@ export interface ReplicaStatus {
   readonly name: string;
   readonly state: ReplicaState;
   readonly pid: number | undefined;
-  /** Name of its device, for people: `CPU`, `GPU 0`; empty when it has no place. */
+  /** Name of its device, for people: `CPU`, `GPU 0`, bound `CPU 0-3`; empty when it has no place. */
   readonly device: string;
   /** What it has of each of its devices. */
   readonly shares: readonly DeviceShare[];

@@ -20,7 +20,7 @@ export interface DevicePlace {
   readonly env: Readonly<Record<string, string>>;
   /** Numbers of the processors to which its threads are bound. Default: all. */
   readonly processors?: readonly number[] | undefined;
-  /** Name for people: `CPU`, `GPU 0`. */
+  /** Name for people: `CPU`, `GPU 0`; bound to processors `CPU 0-3`. */
   readonly device?: string | undefined;
   /** Returns what the replica has of each of its devices now. */
   shares?(): readonly DeviceShare[];

@@ -98,7 +98,10 @@ export const ReplicaReport = z.object({
   name: z.string(),
   state: z.string(),
   pid: z.nullable(z.int()),
-  /** `CPU`, or its GPUs with the machine's numbers: `GPU 0`. */
+  /**
+   * `CPU`, or its GPUs with the machine's numbers: `GPU 0`; with the processors to which it is bound: `CPU 0-3`,
+   * `GPU 0, CPU 0-3`.
+   */
   device: z.string(),
   /** What it has of each of its devices. */
   shares: z.array(DeviceShare).readonly(),
