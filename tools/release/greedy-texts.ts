@@ -29,7 +29,7 @@ const engine = await loadNative({ addonPath }).loadLlama(
     keyType: 'f16',
     valueType: 'f16',
   },
-  (events) => events.forEach((event) => onEvent(event)),
+  (event) => onEvent(event),
   () => {},
 );
 
