@@ -43,7 +43,7 @@ async function load(threads) {
       keyType: 'f16',
       valueType: 'f16',
     },
-    (events) => events.forEach((event) => listener(event)),
+    (event) => listener(event),
     () => {},
   );
   let lastId = 0;
