@@ -33,14 +33,21 @@ export class SqliteVectorIndex implements VectorIndex {
     await this.#connection.script(`drop table ${this.#embeddings}; drop table ${this.#words};`);
   }
 
-  async put(chunks: readonly IndexedChunk[]): Promise<void> {
-    const ids = chunks.map(({ id }) => id);
-    await this.remove(ids);
-    const bytes = (chunks[0]?.vector.length ?? 0) * Float32Array.BYTES_PER_ELEMENT;
-    await this.#connection.query(
-      `insert into ${this.#embeddings} (rowid, embedding)
-       select value, substr($2, key * ${bytes} + 1, ${bytes}) from json_each($1)`,
-      [JSON.stringify(ids), Buffer.concat(chunks.map(({ vector }) => bytesOf(vector)))],
+  async put(chunks: readonly IndexedChunk[], replaced: ReadonlySet<number>): Promise<void> {
+    await this.#connection.loadVectors();
+    const [old, added] = [chunks.filter(({ id }) => replaced.has(id)), chunks.filter(({ id }) => !replaced.has(id))];
+    // sqlite-vec takes new room for a vector that is removed and added again.
+    await this.#withVectors(
+      old,
+      (key, vector) => `update ${this.#embeddings} set embedding = ${vector} from json_each($1) where rowid = ${key}`,
+    );
+    await this.#withVectors(
+      added,
+      (key, vector) => `insert into ${this.#embeddings} (rowid, embedding) select ${key}, ${vector} from json_each($1)`,
+    );
+    await this.#removeFrom(
+      this.#words,
+      old.map(({ id }) => id),
     );
     await this.#connection.query(
       `insert into ${this.#words} (rowid, words) select value ->> 0, value ->> 1 from json_each($1)`,
@@ -50,10 +57,26 @@ export class SqliteVectorIndex implements VectorIndex {
 
   async remove(ids: readonly number[]): Promise<void> {
     await this.#connection.loadVectors();
-    for (const table of [this.#embeddings, this.#words])
-      await this.#connection.query(`delete from ${table} where rowid in (select value from json_each($1))`, [
-        JSON.stringify(ids),
-      ]);
+    for (const table of [this.#embeddings, this.#words]) await this.#removeFrom(table, ids);
+  }
+
+  /** Runs a statement for each chunk, from the SQL of its id and of its vector. */
+  async #withVectors(
+    chunks: readonly IndexedChunk[],
+    statement: (id: string, vector: string) => string,
+  ): Promise<void> {
+    if (chunks.length === 0) return;
+    const bytes = (chunks[0]?.vector.length ?? 0) * Float32Array.BYTES_PER_ELEMENT;
+    await this.#connection.query(statement('value', `substr($2, key * ${bytes} + 1, ${bytes})`), [
+      JSON.stringify(chunks.map(({ id }) => id)),
+      Buffer.concat(chunks.map(({ vector }) => bytesOf(vector))),
+    ]);
+  }
+
+  async #removeFrom(table: string, ids: readonly number[]): Promise<void> {
+    await this.#connection.query(`delete from ${table} where rowid in (select value from json_each($1))`, [
+      JSON.stringify(ids),
+    ]);
   }
 
   async nearest(vector: Float32Array, limit: number, filter?: VectorFilter): Promise<Neighbour[]> {

@@ -21,8 +21,8 @@ export interface VectorIndex {
   /** Makes the tables. Throws `VectorsUnavailable`. */
   create(dimensions: number): Promise<void>;
   drop(): Promise<void>;
-  /** Adds chunks, or replaces those with the same ids. */
-  put(chunks: readonly IndexedChunk[]): Promise<void>;
+  /** Adds chunks. Those whose ids are in `replaced` are there already and get other vectors and words. */
+  put(chunks: readonly IndexedChunk[], replaced: ReadonlySet<number>): Promise<void>;
   remove(ids: readonly number[]): Promise<void>;
   /** Returns the nearest chunks to a vector of length 1, the nearest first. */
   nearest(vector: Float32Array, limit: number, filter?: VectorFilter): Promise<Neighbour[]>;

@@ -139,11 +139,11 @@ export class VectorRepository extends CallerRepository {
     const stored = await this.connection.query<{ id: number; name: string }>(sql.upsert, [id, JSON.stringify(rows)]);
     const ids = new Map(stored.map((row) => [row.name, row.id]));
     const withIds = checked.map((chunk) => ({ ...chunk, id: ids.get(chunk.name) ?? 0 }));
-    if (replaced.length > 0)
-      await this.connection.query(sql.removeAttributes, [JSON.stringify(replaced.map((row) => row.id))]);
+    const replacedIds = replaced.map((row) => row.id);
+    if (replaced.length > 0) await this.connection.query(sql.removeAttributes, [JSON.stringify(replacedIds)]);
     const attributes = withIds.flatMap((chunk) => chunk.attributes.map((attribute) => [chunk.id, ...attribute]));
     await this.connection.query(sql.addAttributes, [id, JSON.stringify(attributes)]);
-    await vectorIndexOf(this.connection, id).put(withIds);
+    await vectorIndexOf(this.connection, id).put(withIds, new Set(replacedIds));
     const added = checked.reduce((sum, chunk) => sum + chunk.bytes, 0);
     await this.#count(id, checked.length - replaced.length, added - bytesOfRows(replaced));
   }
