@@ -1,6 +1,6 @@
 // Random requests to the language model engine without Node, for the sanitizers: arrivals, cancellations, slow readers,
-// too few cells, guessed tokens, grammars, images, and a stop while requests run. `node native/test/sanitize.mjs`
-// builds and runs it.
+// too few cells, guessed tokens, grammars, images, packed weights, kept states, and a stop while requests run.
+// `node native/test/sanitize.mjs` builds and runs it.
 #include <ggml-backend.h>
 
 #include <algorithm>
@@ -89,6 +89,8 @@ class Round {
     if (UpTo(1) == 0) options.n_drafted = 1 + UpTo(11);
     if (options.n_drafted > 0 && UpTo(1) == 0) options.draft_model_path = model_path;
     options.least_draft_probability = 0.1F * static_cast<float>(UpTo(5));
+    if (UpTo(1) == 0) options.packed_path = model_path + ".packed";
+    if (UpTo(1) == 0) options.n_kept_bytes = 1U << 20;
     if (UpTo(2) == 0) options.prompt_cache = {.folder = cache_folder, .max_bytes = 1U << 20, .n_least = 8};
     return options;
   }
@@ -121,8 +123,10 @@ class Round {
 
   void Submit() {
     static const char* const kWords[] = {"the", "dog", "house", "little", "red", "ball", "girl", "ran"};
-    std::string prompt =
-        UpTo(1) == 0 ? "Once upon a time there was a little girl who had a red ball and a big dog" : "One day";
+    const std::string beginning = "Once upon a time there was a little girl who had a red ball and a big dog";
+    // The longest one has the tokens that a kept state needs.
+    const std::string beginnings[] = {"One day", beginning, beginning + " and " + beginning};
+    std::string prompt = beginnings[UpTo(2)];
     for (int i = UpTo(20); i > 0; i--) prompt += std::string(" ") + kWords[UpTo(7)];
     const RequestId id = last_id_ + 1;
     const bool has_images = has_eyes_ && UpTo(1) == 0;
@@ -204,6 +208,7 @@ int main(int argc, char** argv) {
     uint64_t n_preempted = 0;
     uint64_t n_reused = 0;
     uint64_t n_restored = 0;
+    uint64_t n_kept = 0;
     for (int n = 0, round = 0; n < n_requests; n += 100, round++) {
       Round run(argv[2], argc == 6 ? argv[5] : "", std::string(argv[2]) + ".prompts",
                 seed + static_cast<uint32_t>(round));
@@ -211,10 +216,11 @@ int main(int argc, char** argv) {
       n_preempted += run.counts().n_preempted;
       n_reused += run.counts().n_reused;
       n_restored += run.counts().n_restored;
+      n_kept += run.counts().n_kept_tokens;
     }
-    std::printf("%d requests ended, %llu interrupted, %llu prompt tokens reused, %llu restored\n", n_requests,
-                static_cast<unsigned long long>(n_preempted), static_cast<unsigned long long>(n_reused),
-                static_cast<unsigned long long>(n_restored));
+    std::printf("%d requests ended, %llu interrupted, %llu prompt tokens reused, %llu restored, %llu kept\n",
+                n_requests, static_cast<unsigned long long>(n_preempted), static_cast<unsigned long long>(n_reused),
+                static_cast<unsigned long long>(n_restored), static_cast<unsigned long long>(n_kept));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     std::_Exit(1);
