@@ -31,6 +31,12 @@ export class ComputeThread<Loaded extends object, Question, Answer extends objec
 
   private constructor(worker: Worker, loaded: Loaded, maxMemoryBytes: number) {
     this.#worker = worker;
+    // A thread that has ended, for example for want of heap, computes nothing more.
+    worker.on('error', (error) =>
+      setImmediate(() => {
+        throw error;
+      }),
+    );
     this.loaded = loaded;
     this.#maxMemoryBytes = maxMemoryBytes;
   }

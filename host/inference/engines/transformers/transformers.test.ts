@@ -134,7 +134,10 @@ Transformers('feature-extraction with MiniLM has the vectors of sentence-transfo
   assert.equal(tokens.shape, [5, 384]);
   // Empty texts have the tokens of the beginning and the end; long ones are cut where the tokenizer says.
   assert.equal(((await minilm.call('call', { inputs: '' })) as TensorAnswer).shape, [2, 384]);
-  assert.equal(((await minilm.call('call', { inputs: 'word '.repeat(2000) })) as TensorAnswer).shape, [512, 384]);
+  const long = 'word '.repeat(2000);
+  assert.equal(((await minilm.call('call', { inputs: long })) as TensorAnswer).shape, [512, 384]);
+  const many = Array.from({ length: 2000 }, () => long);
+  assert.is((await errorOf(minilm.call('call', { inputs: many }))).name, 'MessageTooLarge');
 });
 
 Transformers('text-classification has the labels of the sums of a model that is made here', async () => {

@@ -84,10 +84,9 @@ class Pipeline {
     const results: unknown[] = [];
     for (const text of texts) {
       results.push(await this.#run([text, ...rest], signal));
+      requireRoom(results.filter(isTensor), 'list');
       progress?.(results.length / texts.length);
     }
-    const tensors = results.filter(isTensor);
-    requireRoom(tensors, 'list');
     const answers = results.map((result) => (isTensor(result) ? answerOf(result, 'list') : result));
     return typeof inputs === 'string' ? answers[0] : answers;
   }
@@ -114,7 +113,7 @@ class Pipeline {
     try {
       const { result } = await this.#thread.run({ args }, signal);
       const unpacked = isTensor(result) ? withoutBatch(result) : result;
-      if (!isTensor(unpacked) && !isFinite(unpacked))
+      if (!isTensor(unpacked) && !hasOnlyFinite(unpacked))
         throw new InferenceException(this.#name, 'it answers numbers that are not finite');
       return unpacked;
     } catch (error) {
@@ -138,7 +137,7 @@ const isTensor = (result: unknown): result is OnnxTensor =>
 const withoutBatch = ({ type, dims: [, ...dims], data }: OnnxTensor): OnnxTensor => ({ type, dims, data });
 
 /** Returns whether all numbers in JSON are finite. */
-function isFinite(value: unknown): boolean {
+function hasOnlyFinite(value: unknown): boolean {
   if (typeof value === 'number') return Number.isFinite(value);
-  return typeof value !== 'object' || value === null || Object.values(value).every(isFinite);
+  return typeof value !== 'object' || value === null || Object.values(value).every(hasOnlyFinite);
 }

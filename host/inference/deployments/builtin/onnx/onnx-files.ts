@@ -25,9 +25,10 @@ export async function pullOnnxModel(id: string, context: PrepareContext): Promis
     throw error instanceof DamagedOnnx ? notUsable(file, error.message) : error;
   });
   const folder = await realpath(path.dirname(file));
+  const isOfHub = HUB_FILE.test(id) && file !== path.resolve(id);
   let bytes = (await stat(file)).size;
   for (const location of locations) {
-    if (HUB_FILE.test(id) && !location.includes('/')) await pullModel(`${path.posix.dirname(id)}/${location}`, context);
+    if (isOfHub && !location.includes('/')) await pullModel(`${path.posix.dirname(id)}/${location}`, context);
     bytes += await externalBytes(file, folder, location);
   }
   return { path: file, bytes };
