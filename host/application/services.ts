@@ -252,6 +252,7 @@ export class Services {
     const onDemand = new ModelsOnDemand({
       config: config.openai.on_demand,
       deployments: this.deployments,
+      models: this.models,
       start: this.startOne,
       bind: this.bindDeployment,
       log: inArea(log, 'deployments'),

@@ -106,6 +106,8 @@ goes on, and a later request finds the model.
 - The model is a deployment with the name of the model in status, dashboard, metrics and scopes \
 (\`model:bartowski/Llama-3.2-1B-Instruct-GGUF\`), until \`keep_alive_s\` after its last request. While it is idle it \
 makes room for other deployments. Its options are the defaults, with \`num_gpus\`.
+- A model whose files have more than \`max_bytes\` is refused with 400 before it is fetched. Models stay on the disk \
+after they end, so allow as many as the disk has room for: \`*\` lets every client fetch every model of the hub.
 - More than \`max_models\` end the one that was not used for longest. While all of them work, another one is refused \
 with 503.
 - A name that is not allowed, and a repository that the hub does not show, are answered with 404. A hub that is away \

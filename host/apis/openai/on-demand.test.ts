@@ -10,6 +10,7 @@ import { until } from '../../test/helpers/server.ts';
 import { type OpenAiApp, startOpenAiApp } from './fixtures/openai-app.ts';
 
 const OnDemand = suite('models on demand');
+const limits = { keep_alive_s: 1, max_models: 1, max_bytes: 100_000_000 };
 let folder = '';
 let hub: FileServer;
 let at: OpenAiApp;
@@ -23,7 +24,10 @@ OnDemand.before(async () => {
     const path = join(folder, 'tiny.gguf');
     writeTinyLlama(path, { contextTokens: repo === 'owner/two' ? 65_536 : 512 }); // the second one answers for long
     const bytes = readFileSync(path);
-    const siblings = [{ rfilename: 'tiny.gguf', size: bytes.length }];
+    const siblings = [
+      { rfilename: 'tiny.gguf', size: bytes.length },
+      { rfilename: 'vast.gguf', size: limits.max_bytes + 1 },
+    ];
     hub.files.set(`/api/models/${repo}`, Buffer.from(JSON.stringify({ siblings })));
     hub.files.set(`/${repo}/resolve/main/tiny.gguf`, bytes);
   }
@@ -34,7 +38,7 @@ OnDemand.before(async () => {
       models: { hf_endpoint: hub.url },
       openai: {
         aliases: { gpt: 'owner/one', both: { deployments: [{ name: 'away/gone' }], fallbacks: ['tiny'] } },
-        on_demand: { models: ['owner/one', 'owner/*', 'away/gone', 'qwen*'], keep_alive_s: 1, max_models: 1 },
+        on_demand: { models: ['owner/*', 'owner/one', 'away/gone', 'qwen*'], ...limits },
       },
     },
   });
@@ -111,7 +115,12 @@ OnDemand('are refused in the words of the caller', async () => {
     return [answer.status, ((await answer.json()) as { error: { code: string } }).error.code];
   };
   assert.equal(await code('other/three'), [404, 'model_not_found'], 'not allowed');
-  assert.equal(await code('owner/unknown'), [404, 'model_not_found'], 'the hub does not have it');
+  for (const unknown of ['owner/unknown', 'owner/one/unknown.gguf'])
+    assert.equal(await code(unknown), [404, 'model_not_found'], 'the hub does not have it');
+  const large = await ask('owner/one/vast.gguf');
+  const { error } = (await large.json()) as { error: { param: string; message: string } };
+  assert.equal([large.status, error.param], [400, 'model']);
+  assert.match(error.message, /has 100000001 bytes.*openai\.on_demand\.max_bytes/);
   for (const path of [join(folder, 'tiny.gguf'), './tiny.gguf', '../owner/one', 'owner/../../etc/passwd'])
     assert.equal(await code(path), [404, 'model_not_found']);
   assert.equal(await code('qwen2.5-coder-0.5b-instruct', '/v1/embeddings'), [404, 'model_not_found']);

@@ -11,12 +11,20 @@ import {
   type OnDemandModels,
   type ServedModel,
 } from '../../inference/deployments/index.ts';
-import { catalogue, findEntry, parseHubReference, type Purpose, purposeOf } from '../../setup/models/index.ts';
+import {
+  catalogue,
+  findEntry,
+  type ModelStore,
+  parseHubReference,
+  type Purpose,
+  purposeOf,
+} from '../../setup/models/index.ts';
 import { servedModel } from './served-model.ts';
 
 export interface ModelsOnDemandOptions {
   readonly config: Config['openai']['on_demand'];
   readonly deployments: Pick<DeploymentManager, 'has' | 'handle' | 'register' | 'remove' | 'status'>;
+  readonly models: Pick<ModelStore, 'bytesToPull'>;
   /** Starts a registered deployment. Removes it when the start fails. */
   readonly start: (name: string) => Promise<void>;
   /** Checks the options of a deployment. */
@@ -149,6 +157,7 @@ export class ModelsOnDemand implements OnDemandModels {
     const { deployments, start, log } = this.#options;
     await this.#ending.get(name);
     this.#unneeded(); // before anything is fetched
+    await this.#requireSize(name);
     log.info('a request starts a model', { deployment: name });
     deployments.register(name, bound);
     await start(name).catch((error: unknown) => {
@@ -162,6 +171,18 @@ export class ModelsOnDemand implements OnDemandModels {
       await deployments.remove(name);
       throw error;
     }
+  }
+
+  /** Refuses a model that is too large to be fetched. */
+  async #requireSize(name: string): Promise<void> {
+    const { max_bytes: most } = this.#options.config;
+    const bytes = await this.#options.models.bytesToPull(name);
+    if (bytes === undefined || bytes <= most) return;
+    throw fail(
+      'InvalidParameter',
+      `'model': ${name} has ${bytes} bytes, and a request can start a model of ${most} (openai.on_demand.max_bytes)`,
+      { data: { param: 'model' } },
+    );
   }
 
   /**

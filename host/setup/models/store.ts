@@ -162,6 +162,23 @@ export class ModelStore {
     });
   }
 
+  /**
+   * Returns the bytes that a pull of the model fetches: 0 if it is on this machine, undefined if its source does not
+   * tell. Throws `ModelNotFound` and `DownloadFailed`.
+   */
+  async bytesToPull(id: string, signal?: AbortSignal): Promise<number | undefined> {
+    if (await this.resolve(id)) return 0;
+    const { target } = await this.#targetToPull(id, signal);
+    const [source] = target.sources;
+    if (target.bytes !== undefined || source?.from !== 'hub') return target.bytes;
+    const { repo, file } = source;
+    const { bytesByFile } = await this.#hub.describe(repo, signal);
+    if (!bytesByFile.has(file))
+      throw fail('ModelNotFound', `the hub's repository ${repo} has no file ${file}`, { data: { id } });
+    const sizes = partNames(file).map((part) => bytesByFile.get(part));
+    return sizes.reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size), 0);
+  }
+
   /** Returns the id or path of the projector of a model. */
   async #projectorOf(id: string, { signal }: PullOptions): Promise<string> {
     const found = await lookUp(id, this.#options.cacheDir);

@@ -93,9 +93,8 @@ async function attempt<T>(
   };
   context.tellDeployment?.(name);
   try {
-    return {
-      value: await work(resolved, { ...context, begin, signal: AbortSignal.any([context.signal, late.signal]) }),
-    };
+    const signal = AbortSignal.any([context.signal, late.signal]);
+    return { value: await work(resolved, Object.assign({}, context, { begin, signal })) };
   } catch (error) {
     if (hasBegun || context.signal.aborted || !(late.signal.aborted || ELSEWHERE.has(faultOf(error)))) throw error;
     return { error: late.signal.aborted ? late.signal.reason : error };

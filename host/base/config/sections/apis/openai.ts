@@ -77,6 +77,10 @@ export const OpenAiConfig = z.strictObject({
         'Most such models at the same time. Another one ends the one that was not used for longest, or is refused ' +
           'while all of them work.',
       ),
+      max_bytes: positiveBytes(
+        16 * 1024 * MIB,
+        'Most bytes of the files of such a model. A larger one is refused before it is fetched.',
+      ),
       num_gpus: GPUS.default(0).describe(
         'GPUs for each such model, or a share of one GPU below 1. With 0 they run on the CPU.',
       ),
