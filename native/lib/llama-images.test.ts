@@ -207,7 +207,7 @@ Images('many images in one prompt, and more than fit', async () => {
 Images('what a prompt with images cannot have is refused', async () => {
   await using blind = await TestEngine.load();
   assert.is(blind.engine.info.readsImages, false);
-  assert.match(errorOf(await blind.generate(asked(lions))).message, /no vision projector/);
+  assert.match(errorOf(await blind.generate(asked(lions))).message, /it has no projector/);
   await using llama = await TestEngine.load(seeing());
   const refused: readonly [object, RegExp][] = [
     [{ overflow: 'shift' }, /leave out overflow/],
@@ -257,11 +257,11 @@ Images('a file that is no encoder for the model is refused with its name', async
   const path = join(folder, 'bad.gguf');
   const load = async (): Promise<string> =>
     (await rejection(TestEngine.load({ ...seeing(), projectorPath: path }))).message;
-  assert.match(await load(), /vision projector .*bad\.gguf does not exist/);
+  assert.match(await load(), /projector .*bad\.gguf does not exist/);
   writeFileSync(path, 'words');
   assert.match(await load(), /is not a GGUF file/);
   writeTinyLlama(path);
-  assert.match(await load(), /is not an image encoder/);
+  assert.match(await load(), /is not an encoder of images/);
   writeProjector(path);
   assert.match(await load(), /bad\.gguf could not be loaded/);
   writeTinyProjector(path);

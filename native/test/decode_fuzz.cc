@@ -113,7 +113,7 @@ class Round {
     llama::ChatMessage message{.role = "user", .content = {}};
     message.parts.push_back({.text = "Once upon a time"});
     for (int i = UpTo(2); i >= 0; i--) {
-      message.parts.push_back({.text = {}, .image = NextImage()});
+      message.parts.push_back({.text = {}, .media = NextImage()});
       message.parts.push_back({.text = text.substr(0, static_cast<size_t>(UpTo(static_cast<int>(text.size()))))});
     }
     llama::Dialog dialog;

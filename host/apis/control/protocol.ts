@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { HandleOptions } from '../../inference/deployments/handle/handle-options.ts';
-import { AudioReference } from '../../base/schemas/asr.ts';
+import { AudioReference } from '../../base/schemas/media-references.ts';
 import { anyObject } from '../../base/schemas/bounds.ts';
 
 /** Characters of a path or a URL. */

@@ -45,8 +45,9 @@ export function modelDirectory({
     configure: (config) => void (aliases = config.aliases),
     list() {
       const states = deployments.status();
+      const hearing = deployments.hearing();
       return [...deployments.registered()].map(([name, bound]) =>
-        servedModel(name, bound, states[name]?.status ?? 'NOT_STARTED'),
+        servedModel(name, bound, { state: states[name]?.status ?? 'NOT_STARTED', takesAudio: hearing.has(name) }),
       );
     },
     onDemand,

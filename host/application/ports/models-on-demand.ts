@@ -86,7 +86,8 @@ export class ModelsOnDemand implements OnDemandModels {
     const planned = this.#plan(name, methods);
     if (!planned) return undefined;
     const { status } = this.#options.deployments.status()[planned.name] ?? { status: 'UNLOADED' };
-    return servedModel(planned.name, planned.bound, status);
+    // Its files, which tell whether it hears, may not be there.
+    return servedModel(planned.name, planned.bound, { state: status, takesAudio: false });
   }
 
   /** Whether calls of a deployment go through this object. */

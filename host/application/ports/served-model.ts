@@ -4,7 +4,11 @@ import { type BoundDeployment, modelName, type ServedModel } from '../../inferen
 const MODEL_KEYS = ['model_id', 'model_size', 'model'] as const;
 
 /** Returns a deployment as those see it who look for a model. */
-export function servedModel(name: string, { definition, options }: BoundDeployment, state: string): ServedModel {
+export function servedModel(
+  name: string,
+  { definition, options }: BoundDeployment,
+  { state, takesAudio }: Pick<ServedModel, 'state' | 'takesAudio'>,
+): ServedModel {
   const config = options.user_config as Readonly<Record<string, unknown>>;
   const { adapters, default_sampling_params: defaults } = config;
   const maxTokens = isObject(defaults) ? defaults['max_tokens'] : undefined;
@@ -16,6 +20,7 @@ export function servedModel(name: string, { definition, options }: BoundDeployme
     methods: new Set(Object.keys(definition.methods)),
     adapters: isObject(adapters) ? Object.keys(adapters) : [],
     takesImages: definition.takesImages?.(options.user_config) === true,
+    takesAudio,
     maxTokens: typeof maxTokens === 'number' ? maxTokens : undefined,
   };
 }

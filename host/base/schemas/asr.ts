@@ -1,7 +1,6 @@
 import * as z from 'zod/mini';
 import { MAX_NAME } from './bounds.ts';
 import { answerOf } from './answer-kinds.ts';
-import { Artifact } from './artifact.ts';
 import { ScoredToken } from './chat.ts';
 import { VadOptions } from './vad-options.ts';
 
@@ -315,19 +314,3 @@ export const BatchedWhisperParams = z.extend(z.omit(WhisperParams, { vad_filter:
   without_timestamps: z._default(z.boolean().check(z.describe('Take the times of segments from the chunks.')), true),
 });
 export type BatchedWhisperParams = z.infer<typeof BatchedWhisperParams>;
-
-/** Channels of a decoded media. */
-const MAX_CHANNELS = 64;
-
-/**
- * Decoded audio for a replica, in files, so that samples never cross a socket. Each channel is one artifact of raw
- * little-endian 32-bit floats in [−1, 1], mono, 16 kHz. A media without an audio track has no channels, or artifacts of
- * 0 bytes.
- */
-export const AudioReference = z.strictObject({
-  channels: z
-    .array(z.strictObject({ artifact: Artifact, samples: z.int().check(z.minimum(0)) }))
-    .check(z.maxLength(MAX_CHANNELS)),
-  sample_rate: z.literal(16000),
-});
-export type AudioReference = z.infer<typeof AudioReference>;

@@ -135,6 +135,7 @@ export type TokenLogprob = z.infer<typeof TokenLogprob>;
 const Usage = z.strictObject({
   prompt_tokens: tokens('Tokens of the prompt.'),
   cached_tokens: tokens('Tokens of the prompt that were computed for an earlier request.'),
+  audio_tokens: z.optional(tokens('Tokens of the prompt that are audio, where there is any.')),
   completion_tokens: tokens('Tokens of the answer, with its reasoning; of all answers together with `n`.'),
   reasoning_tokens: z.optional(tokens('Tokens of the answer that are reasoning, where there is any.')),
 });

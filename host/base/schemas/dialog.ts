@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { MAX_NAME, MAX_TEXT, MAX_MESSAGES, MAX_CONTENT_PARTS, MAX_MEMBERS, recordOf, anyObject } from './bounds.ts';
 import { absent } from './fields.ts';
-import { ImageReference } from './image.ts';
+import { AudioReference, ImageReference } from './media-references.ts';
 
 /** Levels of arrays and objects in a JSON Schema and in the arguments of a call. Deeper ones are refused. */
 const MAX_DEPTH = 32;
@@ -81,17 +81,18 @@ export const ChatMessage = z.strictObject({
 });
 export type ChatMessage = z.infer<typeof ChatMessage>;
 
-/** Images of all messages of a dialog. */
-const MAX_IMAGES = 64;
+/** Images and audio of all messages of a dialog. */
+const MAX_MEDIA = 64;
 
-/** A text or an image in a message. */
+/** A text, an image or audio in a message. */
 export const ContentPart = z.discriminatedUnion(
   'type',
   [
     z.strictObject({ type: z.literal('text'), text: Text }),
     z.strictObject({ type: z.literal('image'), image: ImageReference }),
+    z.strictObject({ type: z.literal('audio'), audio: AudioReference }),
   ],
-  { error: ({ input }) => `must be "text" or "image": models take no content of the type ${typeOf(input)}.` },
+  { error: ({ input }) => `must be "text", "image" or "audio": models take no content of the type ${typeOf(input)}.` },
 );
 export type ContentPart = z.infer<typeof ContentPart>;
 
@@ -101,7 +102,7 @@ function typeOf(part: unknown): string {
   return (JSON.stringify(type) ?? 'undefined').slice(0, 100);
 }
 
-/** A message of a dialog. Its content is a list only if it has an image, which only messages of the user can have. */
+/** A message of a dialog. Its content is a list only if it has an image or audio. */
 export const DialogMessage = z.extend(ChatMessage, {
   content: z.union([Text, z.array(ContentPart).check(z.maxLength(MAX_CONTENT_PARTS))]),
 });
@@ -113,18 +114,18 @@ export const ChatDialog = z.strictObject({
 });
 export type ChatDialog = z.infer<typeof ChatDialog>;
 
-/** A dialog whose messages of the user may have images. */
+/** A dialog whose messages may have images and audio. */
 export const ImageChatDialog = z.strictObject({
   messages: z.array(DialogMessage).check(z.minLength(1), z.maxLength(MAX_MESSAGES)),
 });
 export type ImageChatDialog = z.infer<typeof ImageChatDialog>;
 
-/** Returns whether a dialog has no image. */
+/** Returns whether a dialog has neither an image nor audio. */
 export function isTextDialog(dialog: ImageChatDialog): dialog is ChatDialog {
   return dialog.messages.every(({ content }) => typeof content === 'string');
 }
 
-/** Returns the texts of a content. Images are left out. */
+/** Returns the texts of a content. Images and audio are left out. */
 export function textOfContent(content: DialogMessage['content']): string {
   if (typeof content === 'string') return content;
   return content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
@@ -133,10 +134,7 @@ export function textOfContent(content: DialogMessage['content']): string {
 const MessageInput = z
   .strictObject({
     content: absent(z.union([Text, z.array(ContentPart).check(z.maxLength(MAX_CONTENT_PARTS))])).check(
-      z.describe(
-        'A text, or a list of texts and images. A message with tool calls may have none. Only messages of the user ' +
-          'have images.',
-      ),
+      z.describe('A text, or a list of texts, images and audio. A message with tool calls may have none.'),
     ),
     role: Role,
     name: absent(Name),
@@ -153,19 +151,18 @@ const MessageInput = z
     if (calls?.length && role !== 'assistant') refuse('tool_calls', 'only messages of the assistant have tool calls.');
     if (typeof reasoning === 'string' && role !== 'assistant')
       refuse('reasoning_content', 'only messages of the assistant have reasoning.');
-    if (hasImage(content) && role !== 'user') refuse('content', 'only messages of the user have images.');
     if (typeof callId === 'string' && role !== 'tool')
       refuse('tool_call_id', 'only messages of the role tool answer a tool call.');
   });
 
-const hasImage = (content: z.output<typeof MessageInput>['content']): content is ContentPart[] =>
-  Array.isArray(content) && content.some((part) => part?.type === 'image');
+const hasMedia = (content: z.output<typeof MessageInput>['content']): content is ContentPart[] =>
+  Array.isArray(content) && content.some((part) => part?.type === 'image' || part?.type === 'audio');
 
-/** Returns the message with its content as one text, unless it has an image. */
+/** Returns the message with its content as one text, unless it has an image or audio. */
 function withText(message: z.output<typeof MessageInput>): z.input<typeof DialogMessage> {
   const { role, content, name, reasoning_content: reasoning, tool_calls: calls, tool_call_id: callId } = message;
   return {
-    content: hasImage(content) ? content : textOfContent(content ?? ''),
+    content: hasMedia(content) ? content : textOfContent(content ?? ''),
     role,
     ...(typeof name === 'string' && { name }),
     ...(typeof reasoning === 'string' && { reasoning_content: reasoning }),
@@ -174,9 +171,9 @@ function withText(message: z.output<typeof MessageInput>): z.input<typeof Dialog
   };
 }
 
-/** Returns the number of images in a message, which may be one that was refused. */
-const imagesIn = (message: Partial<DialogMessage> | undefined): number =>
-  Array.isArray(message?.content) ? message.content.filter((part) => part?.type === 'image').length : 0;
+/** Returns the number of images and audio in a message, which may be one that was refused. */
+const mediaIn = (message: Partial<DialogMessage> | undefined): number =>
+  Array.isArray(message?.content) ? message.content.filter((part) => part?.type !== 'text').length : 0;
 
 /** A dialog as a caller may write it: contents may be lists or missing. Checking makes an {@link ImageChatDialog}. */
 export const ChatDialogInput = z.strictObject({
@@ -184,8 +181,8 @@ export const ChatDialogInput = z.strictObject({
     z.maxLength(MAX_MESSAGES),
     z.minLength(1),
     z.refine(
-      (messages) => messages.reduce((sum, message) => sum + imagesIn(message), 0) <= MAX_IMAGES,
-      `have more than ${MAX_IMAGES} images.`,
+      (messages) => messages.reduce((sum, message) => sum + mediaIn(message), 0) <= MAX_MEDIA,
+      `have more than ${MAX_MEDIA} images and audio.`,
     ),
   ),
 });

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { answerOf } from './answer-kinds.ts';
-import { AudioReference, TimeInterval } from './asr.ts';
+import { TimeInterval } from './asr.ts';
+import { AudioReference } from './media-references.ts';
 import { absent } from './fields.ts';
 
 const MOST_SPEAKERS = 100;

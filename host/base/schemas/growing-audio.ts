@@ -1,4 +1,4 @@
-import type { AudioReference } from './asr.ts';
+import type { AudioReference } from './media-references.ts';
 
 /**
  * Audio for a replica while it is decoded. Its files are those of the later {@link AudioReference} and grow at their

@@ -2,9 +2,9 @@ import type { KeptPlace, KeptPlaces } from '../../base/core/kept-places.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import type { ForCallers, RequestContext } from '../../base/core/request-context.ts';
 import type { Telemetry } from '../../base/core/telemetry.ts';
-import type { AudioReference } from '../../base/schemas/asr.ts';
+import type { AudioReference } from '../../base/schemas/media-references.ts';
 import type { GrowingAudio } from '../../base/schemas/growing-audio.ts';
-import type { ImageReference } from '../../base/schemas/image.ts';
+import type { ImageReference } from '../../base/schemas/media-references.ts';
 
 /** What plugins need from the rest of the host. */
 export interface PluginPorts extends ForCallers<UserPorts> {

@@ -20,7 +20,7 @@ import type {
 import { withCalls } from './chat/chat-chunks.ts';
 import { activeTools, chatPrompt } from './chat/chat-prompt.ts';
 import { answerCount, samplingOfAnswer, several } from './chat/choices.ts';
-import { type Images, readImages, requireNoImages } from './chat/images.ts';
+import { type Media, readMedia, requireTaken } from './chat/media.ts';
 import type { ChatArgs, CountTokensArgs, GenerateArgs } from './chat/text-arguments.ts';
 import { generate, type TextModel, textMethods } from './chat/text-methods.ts';
 import { endProcess, engineLife, type LlamaModelSpec, modelOptions } from './llama-model.ts';
@@ -131,7 +131,7 @@ export async function start(spec: LlamaSpec, { log, progress, artifactPath }: St
       ...textMethods(llama),
       count_tokens: (args, context) => llama.countTokens(args as unknown as CountTokensArgs, context),
       tokenize: (args, context) =>
-        tokenize(engine, requests, args as unknown as TokenizeArgs, context, llama.readImages),
+        tokenize(engine, requests, args as unknown as TokenizeArgs, context, llama.readMedia),
       detokenize: (args, context) => detokenize(engine, requests, args as { tokens: number[] }, context),
     },
     warmUp: async () =>
@@ -170,11 +170,19 @@ class Llama implements TextModel {
     return this.#spec.default_sampling_params;
   }
 
-  /** Reads the images of a dialog. Rejects with `ImagesNotSupported` if the model reads none. */
-  readonly readImages = async (dialog: ImageChatDialog): Promise<Images> => {
-    if (!this.#engine.info.readsImages)
-      requireNoImages(dialog, this.#spec.model_name, 'set model_kwargs.mmproj to its vision projector');
-    return readImages(dialog, this.#artifactPath);
+  /** Reads the media of a dialog. Rejects with `ImagesNotSupported` or `AudioNotSupported` if the model takes none. */
+  readonly readMedia = async (dialog: ImageChatDialog): Promise<Media> => {
+    const { readsImages, readsAudio } = this.#engine.info;
+    const lacks = (what: string): string =>
+      this.#spec.mmproj_path === undefined
+        ? `set model_kwargs.mmproj to its ${what} projector`
+        : `its projector has no encoder for ${what === 'vision' ? 'images' : 'audio'}`;
+    requireTaken(dialog, {
+      model: this.#spec.model_name,
+      images: readsImages || lacks('vision'),
+      audio: readsAudio || lacks('audio'),
+    });
+    return readMedia(dialog, this.#artifactPath);
   };
 
   /** Changes the sampling defaults for later answers. Everything else belongs to the loaded model and cannot change. */
@@ -231,9 +239,9 @@ class Llama implements TextModel {
   ): AsyncGenerator<TextChunk, GenerationDetails> {
     let begin = prefix ?? '';
     const names = activeTools(options).map((tool) => tool.function.name);
-    const images = await this.readImages(dialog);
+    const media = await this.readMedia(dialog);
     const cacheKey = this.#requests.cacheKeyOf(context);
-    const { prompt, unbound } = chatPrompt(dialog, begin, options, cacheKey, images);
+    const { prompt, unbound } = chatPrompt(dialog, begin, options, cacheKey, media);
     const mustCall = prompt.toolRequired === true || prompt.requiredTool !== undefined;
     const run = this.#run(prompt, sampling, { adapter, overflow, format, unbound, tellsPrompt, mustCall }, context);
     const loose = new LooseCalls(names, { parallel: options.parallel_tool_calls !== false });
@@ -253,7 +261,7 @@ class Llama implements TextModel {
   ): Promise<{ tokens: number; max_tokens: number }> {
     const cacheKey = this.#requests.cacheKeyOf(context);
     const prompt = dialog
-      ? chatPrompt(dialog, prefix ?? '', options, cacheKey, await this.readImages(dialog)).prompt
+      ? chatPrompt(dialog, prefix ?? '', options, cacheKey, await this.readMedia(dialog)).prompt
       : { text };
     const { tokens } = await this.#requests.count(this.#engine, prompt, context);
     return { tokens, max_tokens: this.#engine.info.contextTokens };

@@ -1,4 +1,4 @@
-import type { AudioReference } from '../../base/schemas/asr.ts';
+import type { AudioReference } from '../../base/schemas/media-references.ts';
 import { GrowingAudio, type GrowingAudioReference } from '../../base/schemas/growing-audio.ts';
 import type { AudioMedia, EarlyAudio, VideoInfo } from './types.ts';
 

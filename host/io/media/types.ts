@@ -1,9 +1,9 @@
 import type { Logger } from '../../base/core/log/logger.ts';
 import type { Telemetry } from '../../base/core/telemetry.ts';
 import type { Artifact } from '../../base/schemas/artifact.ts';
-import type { AudioReference } from '../../base/schemas/asr.ts';
+import type { AudioReference } from '../../base/schemas/media-references.ts';
 import type { GrowingAudio } from '../../base/schemas/growing-audio.ts';
-import type { ImageReference } from '../../base/schemas/image.ts';
+import type { ImageReference } from '../../base/schemas/media-references.ts';
 import type { AddressPolicy, Lookup, Network } from '../outgoing/index.ts';
 
 export interface MediaOptions {

@@ -84,6 +84,8 @@ export type LlamaEvent =
       readonly promptTokens: number;
       /** Prompt tokens whose keys and values were still cached from an earlier request. */
       readonly reusedTokens: number;
+      /** Prompt tokens that are audio. Absent: none. */
+      readonly audioTokens?: number;
       readonly completionTokens: number;
       /** Tokens of the completion that are reasoning. */
       readonly reasoningTokens: number;

@@ -132,4 +132,6 @@ export interface LlamaModelInfo {
   readonly canShift: boolean;
   /** Whether messages can have images. */
   readonly readsImages: boolean;
+  /** Whether messages can have audio. */
+  readonly readsAudio: boolean;
 }

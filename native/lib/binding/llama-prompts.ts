@@ -9,11 +9,19 @@ export interface LlamaImage {
   readonly digest: Uint8Array;
 }
 
+/** The samples of a sound. */
+export interface LlamaAudio {
+  /** One channel at 16 kHz, at least one sample and at most a day of them, all finite. Copied. */
+  readonly samples: Float32Array;
+  /** The SHA-256 of the samples. Audio with the same digest is taken for the same. */
+  readonly digest: Uint8Array;
+}
+
 export interface LlamaMessage {
   readonly role: string;
   readonly content: string;
-  /** The content as texts and images, in the place of `content`, which is then empty. Only of the user's messages. */
-  readonly parts?: readonly (string | LlamaImage)[];
+  /** The content as texts, images and audio, in the place of `content`, which is then empty. */
+  readonly parts?: readonly (string | LlamaImage | LlamaAudio)[];
   /** Reasoning of the assistant. */
   readonly reasoning?: string;
   readonly name?: string;

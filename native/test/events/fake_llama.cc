@@ -220,10 +220,13 @@ void DraftModel::Guess(std::span<DraftDemand>) {}
 
 class FakeProjector : public Projector {
  public:
+  bool ReadsImages() const override { return true; }
+  bool ReadsSounds() const override { return false; }
   bool NeedsWholeImages() const override { return false; }
-  Layout Read(const ImagePrompt&) const override { return {}; }
-  void Encode(const ImagePrompt& prompt, size_t part, std::vector<PromptImage>& images) override {
-    const auto& picture = prompt.images[*prompt.parts[part].image];
+  size_t LeastTokens(const Sound&) const override { return 0; }
+  Layout Read(const MediaPrompt&) const override { return {}; }
+  void Encode(const MediaPrompt& prompt, size_t part, std::vector<PromptImage>& images) override {
+    const auto& picture = std::get<Image>(prompt.media[*prompt.parts[part].media]);
     for (auto& image : images) {
       if (image.part != part) continue;
       if (picture.digest[0] == kBrokenPicture) throw std::runtime_error("the picture is broken");

@@ -255,13 +255,13 @@ class EventSequence {
       for (auto& image : read.images) image.embeddings = fake::EmbeddingsOf(image, prompt.pictures[image.part]);
       return inbox_.Post(std::move(read));
     }
-    auto images = std::make_shared<ImagePrompt>();
+    auto media = std::make_shared<MediaPrompt>();
     for (const auto picture : prompt.pictures) {
       request.has_broken_picture |= picture == fake::kBrokenPicture;
-      images->parts.push_back({.image = images->images.size()});
-      images->images.emplace_back().digest[0] = static_cast<uint32_t>(picture);
+      media->parts.push_back({.media = media->media.size()});
+      media->media.push_back(llama::Image{.digest = {static_cast<uint32_t>(picture)}});
     }
-    read.image_prompt = std::move(images);
+    read.media_prompt = std::move(media);
     in_encoder_.insert(read.id);
     encoder_->Post(std::move(read));
   }

@@ -58,7 +58,7 @@ export type Author = 'system' | 'user' | 'assistant' | 'tool';
 
 export type ContentPart =
   | { readonly tag: 'text'; readonly val: string }
-  /** The place of an image in the list `images` of the call. Only turns of the user have images. */
+  /** The place of an image in the list `images` of the call. Turns of every role can have images. */
   | { readonly tag: 'image'; readonly val: number };
 
 /** A call of a tool by the model. */

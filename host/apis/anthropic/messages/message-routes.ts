@@ -10,8 +10,8 @@ import {
   answerOf,
   chatCall,
   type EventFormat,
-  imageOpener,
-  ImageParts,
+  mediaOpener,
+  MediaParts,
   largeImages,
   namedEvent,
   type OpenAiHttpOptions,
@@ -39,7 +39,7 @@ const MESSAGE_EVENTS: EventFormat = {
 /** Adds `POST /v1/messages` and `POST /v1/messages/count_tokens`. */
 export function messageRoutes(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
-  const openImages = imageOpener(options);
+  const openMedia = mediaOpener(options);
   serveRoute(
     router,
     {
@@ -56,14 +56,14 @@ export function messageRoutes(router: HostRouter, options: OpenAiHttpOptions): v
       const request = await readJsonRequest(ctx, MESSAGES_FIELDS, options, largeImages(models, options));
       return withinTime(ctx, options, async (context) => {
         const run = await messageRun(models, request, context, (files) => readFiles(ctx, files, options));
-        if (request.stream !== true) return answerMessage(models, run, context, openImages);
+        if (request.stream !== true) return answerMessage(models, run, context, openMedia);
         const { route, callOf, answer } = run;
         const events = new MessageEvents(answer);
         const keepAliveMs = limits.stream_keep_alive_s * 1000;
         await sendEvents(ctx, { signal: context.signal, keepAliveMs, format: MESSAGE_EVENTS, log }, async (send) => {
           const details = await routed(route, context, async (resolved, tried) => {
-            const { streamCall, images } = callOf(resolved);
-            await using _opened = await openImages(images, tried);
+            const { streamCall, media } = callOf(resolved);
+            await using _opened = await openMedia(media, tried);
             const values = piecesOf(models, streamCall, 'chat_stream', tried);
             return await drained(values, (batch) => send(batch.flatMap((chunk) => events.of(chunk))));
           });
@@ -95,9 +95,9 @@ export function messageRoutes(router: HostRouter, options: OpenAiHttpOptions): v
         return routed(route, context, async (resolved, tried) => {
           const { name, methods } = resolved.model;
           if (!methods.has('count_tokens')) throw unsupported('model', `the deployment ${name} does not count tokens`);
-          const images = new ImageParts(resolved.model);
-          const call = countCall(chatCall(chat, resolved, images));
-          await using _opened = await openImages(images.parts, tried);
+          const media = new MediaParts(resolved.model);
+          const call = countCall(chatCall(chat, resolved, media));
+          await using _opened = await openMedia(media.parts, tried);
           return await answerOf(models, call, 'count_tokens', tried);
         });
       });

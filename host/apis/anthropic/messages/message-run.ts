@@ -3,14 +3,14 @@ import {
   batchOperation,
   chatCall,
   type FilePart,
-  type ImagePart,
-  ImageParts,
+  type MediaPart,
+  MediaParts,
   type ModelCall,
   type ModelRoute,
   newHead,
-  type OpenImages,
+  type OpenMedia,
   prefixOf,
-  refuseImages,
+  refuseMedia,
   type ResolvedModel,
   routed,
   routeOf,
@@ -31,8 +31,8 @@ interface MessageCall {
   readonly call: ModelCall;
   /** The call of `chat_stream`, which tells the tokens of the prompt if the deployment can. */
   readonly streamCall: ModelCall;
-  /** The images in the arguments, which must be opened before the call. */
-  readonly images: readonly ImagePart[];
+  /** The media in the arguments, which must be opened before the call. */
+  readonly media: readonly MediaPart[];
 }
 
 /** A request, checked for the model that is chosen for it. */
@@ -57,12 +57,12 @@ export async function messageRun(
   const route = routeOf(models, { name: request.model, capability: 'chat', dialog: chat.messages }, context);
   await readFiles(files);
   const callOf = (resolved: ResolvedModel): MessageCall => {
-    const images = new ImageParts(resolved.model);
-    const call = chatCall(chat, resolved, images);
+    const media = new MediaParts(resolved.model);
+    const call = chatCall(chat, resolved, media);
     return {
       call: withDetails(call),
       streamCall: resolved.model.methods.has('count_tokens') ? withPromptTokens(call) : call,
-      images: images.parts,
+      media: media.parts,
     };
   };
   const checked = callOf(route.chosen);
@@ -79,11 +79,11 @@ export async function answerMessage(
   models: ModelDirectory,
   { route, callOf, answer }: MessageRun,
   context: RunContext,
-  openImages: OpenImages,
+  openMedia: OpenMedia,
 ): Promise<Message> {
   return routed(route, context, async (resolved, tried) => {
-    const { call, images } = callOf(resolved);
-    await using _opened = await openImages(images, tried);
+    const { call, media } = callOf(resolved);
+    await using _opened = await openMedia(media, tried);
     return messageOf((await answerOf(models, call, 'chat', tried)) as ChatOutputWithDetails, answer);
   });
 }
@@ -95,5 +95,5 @@ const refuseFiles: ReadFiles = async ([first]) => {
 
 /** The requests of batches. */
 export const MESSAGE_OPERATION = batchOperation('chat', MESSAGES_FIELDS, async (request, { models }, context) =>
-  answerMessage(models, await messageRun(models, request, context, refuseFiles), context, refuseImages),
+  answerMessage(models, await messageRun(models, request, context, refuseFiles), context, refuseMedia),
 );

@@ -21,7 +21,11 @@ export interface WithoutAudio<Dialog> {
   readonly audio: readonly AudioPart[];
 }
 
-/** Takes the audio out of the messages of a chat request. */
+/** Returns whether a message has audio. */
+export const hasAudio = (messages: readonly RequestMessage[]): boolean =>
+  messages.some(({ content }) => Array.isArray(content) && content.some(({ type }) => type === 'input_audio'));
+
+/** Takes the audio out of the messages of a chat request, for a model that does not hear it. */
 export function audioOfMessages(messages: readonly RequestMessage[]): WithoutAudio<RequestMessage[]> {
   const audio: AudioPart[] = [];
   const dialog = messages.map((message, index) => {
@@ -40,7 +44,25 @@ export function audioOfMessages(messages: readonly RequestMessage[]): WithoutAud
   return { dialog, audio };
 }
 
-/** Takes the audio out of the input of a response: `input_audio`, and `input_file` with a data URL of audio. */
+/** Returns the input of a response with the audio of files as `input_audio`, for a model that hears it. */
+export function withAudioParts(input: string | readonly InputItem[]): string | InputItem[] {
+  if (typeof input === 'string') return input;
+  return input.map((item) => {
+    if (item.type !== 'message' || typeof item.content === 'string') return item;
+    return { ...item, content: item.content.map((part) => (part.type === 'input_file' ? heardFile(part) : part)) };
+  });
+}
+
+function heardFile(part: Extract<InputPart, { readonly type: 'input_file' }>): InputPart {
+  const found = audioIn(part);
+  // ffmpeg tells the format from the bytes.
+  return found ? { type: 'input_audio', input_audio: { data: found.data, format: '' } } : part;
+}
+
+/**
+ * Takes the audio out of the input of a response, for a model that does not hear it: `input_audio`, and `input_file`
+ * with a data URL of audio.
+ */
 export function audioOfInput(input: string | readonly InputItem[]): WithoutAudio<string | InputItem[]> {
   const audio: AudioPart[] = [];
   if (typeof input === 'string') return { dialog: input, audio };

@@ -113,7 +113,7 @@ Dialogs('audio that cannot be heard is refused with its place', async () => {
     await refused(await send([audio(data)]), 400, param, /not the base64 of a file/);
   await refused(await send([audio(Buffer.from('words').toString('base64'))]), 400, param, /./);
   await refused(await send([audio(Buffer.from(await muteVideo()).toString('base64'))]), 400, param, /no audio track/);
-  const third = 'messages[0].content[2]';
+  const third = 'messages[0].content[2].input_audio.data';
   await refused(await send([audio(), audio(), audio()]), 400, third, /may have 2 parts with audio/);
   const large = 'A'.repeat(4 * Math.ceil(MAX_AUDIO_BYTES / 3));
   await refused(await send([audio(`${large}AAAA`)]), 413, null, /too large/);

@@ -1,15 +1,13 @@
 import type { Context } from 'koa';
 import { AccessError } from '../../../data/access/index.ts';
-import { audioBytes, type AudioPart } from './audio-input.ts';
-import { blaming } from '../blame.ts';
+import { type AudioFile, audioFiles, openAudioFile } from './audio-files.ts';
+import type { AudioPart } from './audio-input.ts';
 import { capabilitiesOf } from '../models/capabilities.ts';
-import { invalidValue, unsupported } from '../fields.ts';
+import { unsupported } from '../fields.ts';
 import type { RunContext } from '../run-context.ts';
 import type { ModelDirectory } from '../../../inference/deployments/index.ts';
 import type { AsrOutput } from '../../../base/schemas/index.ts';
 import { allowedModels } from '../../http/guards/allowed-models.ts';
-import { tooLarge } from '../../http/request/too-large.ts';
-import { openSoundBytes } from './open-sound.ts';
 import type { OpenAiHttpOptions } from '../http/openai-request.ts';
 
 export interface DialogWithAudio {
@@ -33,21 +31,8 @@ export async function hear(
   await check();
   const models = allowedModels(ctx, options.openai.models);
   const deployment = deploymentFor(models, first, options);
-  for (const { part, bytes } of filesOf(audio, options))
-    part.target.text = await transcribe(part, bytes, { models, deployment, context, options });
-}
-
-function filesOf(
-  audio: readonly AudioPart[],
-  { openai, limits }: OpenAiHttpOptions,
-): { readonly part: AudioPart; readonly bytes: Buffer }[] {
-  const excess = audio[limits.max_files];
-  if (excess) throw invalidValue(excess.part, `a request may have ${limits.max_files} parts with audio`);
-  const files = audio.map((part) => ({ part, bytes: audioBytes(part) }));
-  const most = openai.audioInput.max_bytes;
-  if (files.reduce((sum, { bytes }) => sum + bytes.length, 0) > most)
-    throw tooLarge('the audio in the request is too large', most, 'openai.audio_input.max_bytes');
-  return files;
+  for (const file of audioFiles(audio, options))
+    file.part.target.text = await transcribe(file, { models, deployment, context, options });
 }
 
 /** Returns the name of the deployment that transcribes audio in dialogs. */
@@ -75,15 +60,8 @@ interface Transcribing {
   readonly options: OpenAiHttpOptions;
 }
 
-function transcribe(
-  { param }: AudioPart,
-  bytes: Buffer,
-  { models, deployment, context, options }: Transcribing,
-): Promise<string> {
-  const blame = { VideoReadingException: param, AudioReadingException: param, MediaTooLongException: param };
-  return blaming(blame, async () => {
-    await using audio = await openSoundBytes(bytes, options, context.signal);
-    const output = await models.call(deployment, 'transcribe', { audio, params: {} }, context);
-    return (output as AsrOutput).transcription.text.trim();
-  });
+async function transcribe(file: AudioFile, { models, deployment, context, options }: Transcribing): Promise<string> {
+  await using audio = await openAudioFile(file, options, context.signal);
+  const output = await models.call(deployment, 'transcribe', { audio, params: {} }, context);
+  return (output as AsrOutput).transcription.text.trim();
 }

@@ -3,7 +3,7 @@ import { answerChat } from '../chat/chat-run.ts';
 import { COMPLETION_FIELDS } from '../completions/completion-fields.ts';
 import { answerCompletion } from '../completions/completion-run.ts';
 import type { Capability } from '../models/capabilities.ts';
-import { refuseImages } from '../images/image-part.ts';
+import { refuseMedia } from '../media/media-part.ts';
 import type { HostedToolsPolicy } from '../hosted-tools.ts';
 import { readRequest, type RequestFields, unsupported } from '../fields.ts';
 import type { ModelDirectory } from '../../../inference/deployments/index.ts';
@@ -56,7 +56,7 @@ export function batchOperation<Fields extends RequestFields>(
 /** The requests of each path. */
 export const BATCH_OPERATIONS: Readonly<Record<BatchEndpoint, BatchOperation>> = {
   '/v1/chat/completions': batchOperation('chat', CHAT_FIELDS, (request, { models }, context) =>
-    answerChat(models, request, context, refuseImages),
+    answerChat(models, request, context, refuseMedia),
   ),
   '/v1/completions': batchOperation('completions', COMPLETION_FIELDS, (request, { models, strict }, context) =>
     answerCompletion(models, request, strict, context),
@@ -65,6 +65,6 @@ export const BATCH_OPERATIONS: Readonly<Record<BatchEndpoint, BatchOperation>> =
     answerEmbeddings(models, request, context),
   ),
   '/v1/responses': batchOperation('chat', RESPONSE_FIELDS, (request, { models, dialogs }, context) =>
-    answerResponse(models, request, dialogs, context, refuseImages),
+    answerResponse(models, request, dialogs, context, refuseMedia),
   ),
 };

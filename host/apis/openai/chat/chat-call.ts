@@ -4,7 +4,7 @@ import type { ModelCall } from '../model-call.ts';
 import type { ResolvedModel } from '../models/model-names.ts';
 import { formOf, samplingBlame, samplingOf } from '../text/sampling-fields.ts';
 import type { ChatRequest } from './chat-fields.ts';
-import { ImageParts } from '../images/image-part.ts';
+import { MediaParts } from '../media/media-part.ts';
 import { dialogOf, type RequestMessage } from './messages.ts';
 import { mustCall, toolArguments, toolBlame } from './tools.ts';
 
@@ -19,18 +19,18 @@ export type PromptedRequest = Omit<ChatRequest, 'messages'> & {
 };
 
 /**
- * Returns the call of `chat` and `chat_stream` for a request. Its images, which `images` takes, are not opened yet.
+ * Returns the call of `chat` and `chat_stream` for a request. Its media, which `media` takes, are not opened yet.
  * Throws errors that name the wrong parameter of the client's request.
  */
 export function chatCall(
   request: PromptedRequest,
   resolved: ResolvedModel,
-  images: ImageParts = new ImageParts(resolved.model, 'images are not opened for this request'),
+  media: MediaParts = new MediaParts(resolved.model, 'images and audio are not opened for this request'),
 ): ModelCall {
   const origins = request.origins ?? {};
   try {
-    const args = chatArguments(request, resolved, images);
-    for (const image of images.parts) image.param = paramThrough(image.param, [origins]);
+    const args = chatArguments(request, resolved, media);
+    for (const part of media.parts) part.param = paramThrough(part.param, [origins]);
     return { name: resolved.model.name, args, blame: [chatBlame(request), origins] };
   } catch (error) {
     throw blamed(error, origins);
@@ -58,7 +58,7 @@ function chatBlame(request: PromptedRequest): Blame {
 function chatArguments(
   request: PromptedRequest,
   { model, adapter }: ResolvedModel,
-  images: ImageParts,
+  media: MediaParts,
 ): Record<string, unknown> {
   const { response_format: format, logprobs, top_logprobs: top, n } = request;
   const { chat_template_kwargs: given, reasoning_effort: effort, overflow } = request;
@@ -81,7 +81,7 @@ function chatArguments(
   const hasText = !mustCall(tools);
   if (!hasText) delete sampling.structured_outputs;
   return {
-    ...dialogAndPrefix(request, images),
+    ...dialogAndPrefix(request, media),
     sampling_params: sampling,
     ...(format != null && hasText && { response_format: format }),
     ...(adapter !== undefined && { adapter }),
@@ -93,8 +93,8 @@ function chatArguments(
 }
 
 /** Returns the dialog. The last message is the beginning of the answer if the request continues it. */
-function dialogAndPrefix(request: PromptedRequest, images: ImageParts): Record<string, unknown> {
-  const { messages } = dialogOf(request.messages, images);
+function dialogAndPrefix(request: PromptedRequest, media: MediaParts): Record<string, unknown> {
+  const { messages } = dialogOf(request.messages, media);
   const last = messages.at(-1);
   if (request.continue_final_message !== true) {
     if (request.add_generation_prompt === false)

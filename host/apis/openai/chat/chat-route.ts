@@ -1,27 +1,27 @@
 import { RUN_FAILURES } from '../../openapi/index.ts';
 import { drained } from '../../../base/core/async/async-values.ts';
 import { answerChat, chatRun, chatWish } from './chat-run.ts';
-import { audioOfMessages } from '../audio/audio-input.ts';
+import { audioOfMessages, hasAudio } from '../audio/audio-input.ts';
 import { CHAT_FIELDS, ChatRequest } from './chat-fields.ts';
 import { ChatChunks, ChatCompletionChunk } from './chat-chunks.ts';
 import { ChatCompletion } from './chat-answer.ts';
 import { filesOfMessages } from '../files/file-input.ts';
 import { piecesOf } from '../model-call.ts';
 import { resolveModel } from '../models/model-names.ts';
-import { withModel } from '../models/model-route.ts';
+import { hears, withModel } from '../models/model-route.ts';
 import { allowedModels } from '../../http/guards/allowed-models.ts';
 import { type HostRouter, serveRoute } from '../../http/routes/serve-route.ts';
 import { hear } from '../audio/hear.ts';
 import { sendEvents } from '../http/event-stream.ts';
 import { readFiles } from '../files/read-files.ts';
-import { imageOpener } from '../images/image-input.ts';
+import { mediaOpener } from '../media/media-input.ts';
 import { largeMedia } from '../http/large-parts.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from '../http/openai-request.ts';
 
 /** Adds `POST /v1/chat/completions`. */
 export function chatRoute(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
-  const openImages = imageOpener(options);
+  const openMedia = mediaOpener(options);
   serveRoute(
     router,
     {
@@ -39,7 +39,8 @@ export function chatRoute(router: HostRouter, options: OpenAiHttpOptions): void 
       const models = allowedModels(ctx, openai.models);
       const given = await readJsonRequest(ctx, CHAT_FIELDS, options, largeMedia(models, options));
       const { dialog, files } = filesOfMessages(given.messages);
-      const { dialog: messages, audio } = audioOfMessages(dialog);
+      const isHeard = hasAudio(dialog) && hears(models, given.model);
+      const { dialog: messages, audio } = isHeard ? { dialog, audio: [] } : audioOfMessages(dialog);
       const request = { ...given, messages };
       await readFiles(ctx, files, options);
       const check = (): unknown => chatRun(resolveModel(models, request.model, 'chat'), request);
@@ -47,14 +48,14 @@ export function chatRoute(router: HostRouter, options: OpenAiHttpOptions): void 
         const listen = (): Promise<void> => hear(ctx, { audio, check }, options, context);
         if (request.stream !== true) {
           await listen();
-          return answerChat(models, request, context, openImages);
+          return answerChat(models, request, context, openMedia);
         }
         const keepAliveMs = limits.stream_keep_alive_s * 1000;
         await sendEvents(ctx, { signal: context.signal, keepAliveMs, log }, async (send) => {
           await listen();
           await withModel(models, chatWish(request), context, async (resolved, tried) => {
-            const { call, images, prefix, customNames, head } = chatRun(resolved, request);
-            await using _opened = await openImages(images, tried);
+            const { call, media, prefix, customNames, head } = chatRun(resolved, request);
+            await using _opened = await openMedia(media, tried);
             const chunks = new ChatChunks({
               head,
               prefix,

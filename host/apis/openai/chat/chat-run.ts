@@ -7,7 +7,7 @@ import { type ModelWish, withModel } from '../models/model-route.ts';
 import type { RunContext } from '../run-context.ts';
 import { type AnswerHead, newHead } from '../text/values.ts';
 import { type AnswerOptions, type ChatCompletion, chatCompletion } from './chat-answer.ts';
-import { ImageParts, type ImagePart, type OpenImages } from '../images/image-part.ts';
+import { MediaParts, type MediaPart, type OpenMedia } from '../media/media-part.ts';
 import { chatCall, prefixOf } from './chat-call.ts';
 import type { ChatRequest } from './chat-fields.ts';
 import { customNames } from './tools.ts';
@@ -16,8 +16,8 @@ import { customNames } from './tools.ts';
 export interface ChatRun extends AnswerOptions {
   /** The call of `chat` and `chat_stream`. */
   readonly call: ModelCall;
-  /** The images in the arguments, which must be opened before the call. */
-  readonly images: readonly ImagePart[];
+  /** The media in the arguments, which must be opened before the call. */
+  readonly media: readonly MediaPart[];
   readonly head: AnswerHead;
 }
 
@@ -28,11 +28,11 @@ export function chatWish({ model, messages }: Pick<ChatRequest, 'model' | 'messa
 
 /** Returns the call of a model for a request. Throws errors that name the wrong parameter. */
 export function chatRun(resolved: ResolvedModel, request: ChatRequest): ChatRun {
-  const images = new ImageParts(resolved.model);
-  const call = chatCall(request, resolved, images);
+  const media = new MediaParts(resolved.model);
+  const call = chatCall(request, resolved, media);
   return {
     call,
-    images: images.parts,
+    media: media.parts,
     prefix: prefixOf(call),
     customNames: customNames(request.tools),
     head: newHead('chatcmpl-', request.model),
@@ -44,11 +44,11 @@ export async function answerChat(
   models: ModelDirectory,
   request: ChatRequest,
   context: RunContext,
-  openImages: OpenImages,
+  openMedia: OpenMedia,
 ): Promise<z.input<typeof ChatCompletion>> {
   return withModel(models, chatWish(request), context, async (resolved, tried) => {
-    const { call, images, head, ...options } = chatRun(resolved, request);
-    await using _opened = await openImages(images, tried);
+    const { call, media, head, ...options } = chatRun(resolved, request);
+    await using _opened = await openMedia(media, tried);
     const output = await answerOf(models, withDetails(call), 'chat', tried);
     return chatCompletion(head, output as ChatOutputWithDetails, options);
   });

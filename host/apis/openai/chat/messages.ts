@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { MAX_TEXT, MAX_NAME, MAX_DATA, MAX_CONTENT_PARTS, anyObject, MAX_TOOLS } from '../../../base/schemas/index.ts';
 import type { ChatDialogInput } from '../../../base/schemas/index.ts';
-import { invalidValue, unsupported } from '../fields.ts';
-import type { ImageParts } from '../images/image-part.ts';
+import { unsupported } from '../fields.ts';
+import type { MediaParts } from '../media/media-part.ts';
 import { CalledFunction, functionCall, ToolCall } from './call-shapes.ts';
 import { withFunctionType } from './custom-tools.ts';
 import { withToolCalls } from './function-calls.ts';
@@ -43,27 +43,27 @@ export type RequestMessage = Omit<z.output<typeof RequestMessage>, 'content'> & 
   content?: string | Part[] | null | undefined;
 };
 
-/** A dialog whose images are not opened yet. */
+/** A dialog whose media are not opened yet. */
 type Dialog = { messages: Message[] };
-type Content = string | (TextPart | ReturnType<ImageParts['take']>)[] | null;
+type Content = string | (TextPart | ReturnType<MediaParts['takeImage' | 'takeAudio']>)[] | null;
 type Message = Omit<ChatDialogInput['messages'][number], 'content'> & { content: Content };
 type TextPart = { readonly type: 'text'; readonly text: string };
 
 /**
- * Returns the dialog for a deployment. Throws `UnsupportedParameter` for content that is neither text nor an image that
- * `images` takes.
+ * Returns the dialog for a deployment. Throws `UnsupportedParameter` for content that is neither text nor an image or
+ * audio that `media` takes.
  */
-export function dialogOf(messages: readonly RequestMessage[], images: ImageParts): Dialog {
-  return { messages: withToolCalls(messages).map((message, index) => messageOf(message, index, images)) };
+export function dialogOf(messages: readonly RequestMessage[], media: MediaParts): Dialog {
+  return { messages: withToolCalls(messages).map((message, index) => messageOf(message, index, media)) };
 }
 
 const ROLES = { developer: 'system', function: 'tool' } as const;
 
-function messageOf(message: RequestMessage, index: number, images: ImageParts): Message {
+function messageOf(message: RequestMessage, index: number, media: MediaParts): Message {
   const { role: given, content, refusal, name, tool_calls: calls } = message;
   const { tool_call_id: callId } = message;
   const role = given === 'developer' || given === 'function' ? ROLES[given] : given;
-  const parts = typeof content === 'string' ? content : contentOf(content ?? undefined, role, index, images);
+  const parts = typeof content === 'string' ? content : contentOf(content ?? undefined, role, index, media);
   const reasoning = message.reasoning_content ?? reasoningIn(content);
   // Clients send back answers without a text, and results of tools that returned nothing.
   const mayBeEmpty = role === 'assistant' || role === 'tool';
@@ -77,23 +77,24 @@ function messageOf(message: RequestMessage, index: number, images: ImageParts): 
   };
 }
 
-/** Returns one text, or the texts and images of a content that has an image. */
+/** Returns one text, or the parts of a content that has an image or audio. */
 function contentOf(
   content: readonly Part[] | undefined,
   role: Message['role'],
   message: number,
-  images: ImageParts,
+  media: MediaParts,
 ): Exclude<Content, null> | undefined {
   const parts = content?.flatMap((part, n) => {
     const path = `messages[${message}].content[${n}]`;
     if (role === 'assistant' && isReasoning(part)) return [];
     if (part.type === 'text') return { type: 'text' as const, text: part.text };
     if (part.type === 'refusal') return { type: 'text' as const, text: part.refusal };
-    if (part.type !== 'image_url')
+    if (part.type !== 'image_url' && part.type !== 'input_audio')
       throw unsupported(`${path}.type`, `the model takes no content of the type ${part.type}`);
-    if (role !== 'user') throw invalidValue(`${path}.type`, 'only messages of the user have images');
-    return images.take(part.image_url.url, path);
+    return part.type === 'image_url'
+      ? media.takeImage(part.image_url.url, path)
+      : media.takeAudio(part.input_audio.data, path);
   });
-  if (parts?.some(({ type }) => type === 'image')) return parts;
+  if (parts?.some(({ type }) => type !== 'text')) return parts;
   return parts?.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }

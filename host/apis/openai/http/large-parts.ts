@@ -7,11 +7,10 @@ const AUDIO_KEYS: readonly string[] = ['data', 'file_data'];
 /** Keys under which the APIs have the data URLs of images, and their base64. */
 const IMAGE_KEYS: readonly string[] = ['url', 'image_url', 'data'];
 
-/** Returns the audio that a request may have in addition to its other JSON. */
-export function largeAudio({ openai: { audioInput } }: OpenAiHttpOptions): LargeParts {
-  return audioInput.deployment === null
-    ? NONE
-    : { bytes: base64Bytes(audioInput.max_bytes), keys: new Set(AUDIO_KEYS) };
+/** Returns the audio that a request may have in addition to its other JSON, if a model hears or it is transcribed. */
+export function largeAudio(models: ModelDirectory, { openai: { audioInput } }: OpenAiHttpOptions): LargeParts {
+  const isTaken = audioInput.deployment !== null || models.list().some(({ takesAudio }) => takesAudio);
+  return isTaken ? { bytes: base64Bytes(audioInput.max_bytes), keys: new Set(AUDIO_KEYS) } : NONE;
 }
 
 /** Returns the images that a request may have in addition to its other JSON, if a model takes images. */
@@ -22,7 +21,7 @@ export function largeImages(models: ModelDirectory, { openai: { imageInput } }: 
 
 /** Returns the audio and the images that a request may have in addition to its other JSON. */
 export function largeMedia(models: ModelDirectory, options: OpenAiHttpOptions): LargeParts {
-  const audio = largeAudio(options);
+  const audio = largeAudio(models, options);
   const images = largeImages(models, options);
   return { bytes: audio.bytes + images.bytes, keys: new Set([...audio.keys, ...images.keys]) };
 }

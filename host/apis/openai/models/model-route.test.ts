@@ -15,7 +15,15 @@ function directory(alias: Partial<ModelAlias>, more: Readonly<Record<string, Par
     aliases: { gpt: { deployments: [], fallbacks: [], fallback_after_s: null, ...alias } },
     list: () =>
       ['a', 'b', 'c'].map((name) => ({
-        ...{ name, methods, modelId: undefined, adapters: ['sql'], takesImages: false, maxTokens: undefined },
+        ...{
+          name,
+          methods,
+          modelId: undefined,
+          adapters: ['sql'],
+          takesImages: false,
+          takesAudio: false,
+          maxTokens: undefined,
+        },
         state: 'RUNNING',
         ...more[name],
       })),

@@ -44,7 +44,7 @@ export function routeOf(
   { name, capability, dialog }: ModelWish,
   context: RunContext,
 ): ModelRoute {
-  const able = seeing(resolveModels(models, name, capability), dialog);
+  const able = sensing(resolveModels(models, name, capability), dialog);
   const { choices, fallbacks, fallbackAfterMs } = able;
   const key = choices.length > 1 ? `${name}\n${tenantOf(context)}\n${beginningOf(dialog)}` : '';
   const [chosen, ...others] = [...chosenOf(choices, key), ...fallbacks];
@@ -112,17 +112,26 @@ const tooLate = (deployment: string, ms: number): Error =>
   });
 
 /** Returns the models that take what a dialog has, or all of them if none does. */
-function seeing(named: NamedModels, dialog: ModelWish['dialog'] = []): NamedModels {
+function sensing(named: NamedModels, dialog: ModelWish['dialog'] = []): NamedModels {
   const isOnlyOne = named.choices.length + named.fallbacks.length === 1;
-  if (isOnlyOne || !dialog.some(hasImage)) return named;
-  const able = onlyThose(named, ({ model }) => model.takesImages);
+  if (isOnlyOne) return named;
+  const hasImages = dialog.some((item) => has(item, IMAGE_TYPES));
+  const hasAudio = dialog.some((item) => has(item, AUDIO_TYPES));
+  const able = onlyThose(named, ({ model }) => (!hasImages || model.takesImages) && (!hasAudio || model.takesAudio));
   return able.choices.length + able.fallbacks.length > 0 ? able : named;
 }
 
-const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image_url', 'input_image']);
+/** Returns whether a model of this name hears the audio of dialogs itself. Throws `UnknownModel`. */
+export function hears(models: ModelDirectory, name: string): boolean {
+  const { choices, fallbacks } = resolveModels(models, name, 'chat');
+  return [...choices.map(({ found }) => found), ...fallbacks].some(({ model }) => model.takesAudio);
+}
 
-function hasImage({ content }: DialogItem): boolean {
-  return Array.isArray(content) && content.some((part: { readonly type?: unknown }) => IMAGE_TYPES.has(part.type));
+const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image_url', 'input_image']);
+const AUDIO_TYPES: ReadonlySet<unknown> = new Set(['input_audio']);
+
+function has({ content }: DialogItem, types: ReadonlySet<unknown>): boolean {
+  return Array.isArray(content) && content.some((part: { readonly type?: unknown }) => types.has(part.type));
 }
 
 /** Returns a text for a dialog up to its first message of the user, which later requests of it have, too. */

@@ -123,7 +123,7 @@ function messageOf(item: Item): Message {
 }
 
 function partOf(part: Part): Exclude<Message['content'], string | null | undefined>[number] {
-  if (part.type === 'refusal') return part;
+  if (part.type === 'refusal' || part.type === 'input_audio') return part;
   if (part.type !== 'input_image') return { type: 'text', text: part.text };
   return { type: 'image_url', image_url: { url: part.image_url, detail: part.detail } };
 }

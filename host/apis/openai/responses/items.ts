@@ -25,7 +25,12 @@ const InputImage = z.object({
   detail: z.enum(['auto', 'low', 'high', 'original']),
 });
 
-const Part = z.discriminatedUnion('type', [InputText, OutputText, Refusal, InputImage]);
+/** Audio as the client gave it, for a model that hears. It is opened again when the dialog goes on. */
+const InputAudio = z.object({
+  type: z.literal('input_audio'),
+  input_audio: z.object({ data: z.string(), format: z.string() }),
+});
+const Part = z.discriminatedUnion('type', [InputText, OutputText, Refusal, InputImage, InputAudio]);
 export type Part = z.output<typeof Part>;
 
 export const MessageItem = z.object({

@@ -83,7 +83,7 @@ async function itemOf(item: OwnItem, param: string, find: FindItem): Promise<Ite
 
 function partsOf(parts: readonly InputPart[], param: string): Part[] {
   return parts.map((part, index) => {
-    if (part.type === 'input_text' || part.type === 'refusal') return part;
+    if (part.type === 'input_text' || part.type === 'refusal' || part.type === 'input_audio') return part;
     if (part.type === 'input_image') return imagePart(part, `${param}[${index}]`);
     if (part.type === 'output_text') return { ...part, annotations: [], logprobs: [] };
     throw unsupported(`${param}[${index}].type`, `the model takes no content of the type ${part.type}`);

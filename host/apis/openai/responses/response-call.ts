@@ -5,7 +5,7 @@ import { invalidValue } from '../fields.ts';
 import { indexedTools, toolPaths } from '../hosted-tools.ts';
 import type { ModelCall } from '../model-call.ts';
 import type { ResolvedModel } from '../models/model-names.ts';
-import { type ImageParts, REFUSED_IMAGES } from '../images/image-part.ts';
+import { type MediaParts, REFUSED_MEDIA } from '../media/media-part.ts';
 import { type GivenItems, messagesOf } from './item-messages.ts';
 import { chatTool, INCLUDE_LOGPROBS, type InputTokensRequest, type ResponseRequest } from './response-fields.ts';
 
@@ -28,7 +28,7 @@ export function responseCall(
   request: Omit<ResponseRequest, 'input'>,
   items: GivenItems,
   resolved: ResolvedModel,
-  images?: ImageParts,
+  media?: MediaParts,
 ): ModelCall {
   const { max_output_tokens: maxTokens, include, top_logprobs: top, ...rest } = request;
   const hasLogprobs = include?.includes(INCLUDE_LOGPROBS) === true;
@@ -41,13 +41,13 @@ export function responseCall(
       ...(hasLogprobs && { logprobs: true, top_logprobs: top }),
     },
     resolved,
-    images,
+    media,
   );
 }
 
 /** Returns the call of `tokenize` for a request whose dialog has these items. */
 export function inputTokensCall(request: InputTokensRequest, items: GivenItems, resolved: ResolvedModel): ModelCall {
-  const call = chatCall({ ...request, ...promptOf(request, items) }, resolved, REFUSED_IMAGES);
+  const call = chatCall({ ...request, ...promptOf(request, items) }, resolved, REFUSED_MEDIA);
   const { dialog, tools, chat_template_kwargs } = call.args;
   const args = {
     dialog,

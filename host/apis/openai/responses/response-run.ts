@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { ChatOutputWithDetails } from '../../../base/schemas/index.ts';
-import { type ImagePart, ImageParts, type OpenImages } from '../images/image-part.ts';
+import { type MediaPart, MediaParts, type OpenMedia } from '../media/media-part.ts';
 import { answerOf, type ModelCall, withDetails } from '../model-call.ts';
 import type { ModelDirectory } from '../../../inference/deployments/index.ts';
 import { type ResolvedModel, resolveModel } from '../models/model-names.ts';
@@ -27,8 +27,8 @@ export interface Dialogs {
 interface ResponseCall {
   /** The call of `chat` and `chat_stream`. */
   readonly call: ModelCall;
-  /** The images in the arguments, which must be opened before the call. */
-  readonly images: readonly ImagePart[];
+  /** The media in the arguments, which must be opened before the call. */
+  readonly media: readonly MediaPart[];
 }
 
 /** A request for a response, checked for the model that is chosen for it. */
@@ -63,11 +63,13 @@ export async function responseRun(
   const items = await readItems(request, dialogs);
   const route = routeOf(models, responseWish(request, items), context);
   const callOf = (resolved: ResolvedModel): ResponseCall => {
-    const images = new ImageParts(
+    const media = new MediaParts(
       resolved.model,
-      request.background === true ? 'a response that is made in the background takes no images' : undefined,
+      request.background === true
+        ? 'a response that is made in the background takes no images and hears no audio'
+        : undefined,
     );
-    return { call: responseCall(request, items, resolved, images), images: images.parts };
+    return { call: responseCall(request, items, resolved, media), media: media.parts };
   };
   const checked = callOf(route.chosen);
   return {
@@ -112,12 +114,12 @@ export async function answerResponse(
   request: ResponseRequest,
   dialogs: Dialogs,
   context: RunContext,
-  openImages: OpenImages,
+  openMedia: OpenMedia,
 ): Promise<z.output<typeof ModelResponse>> {
   const { route, callOf, begun, input } = await responseRun(models, request, dialogs, context);
   const output = await routed(route, context, async (resolved, tried) => {
-    const { call, images } = callOf(resolved);
-    await using _opened = await openImages(images, tried);
+    const { call, media } = callOf(resolved);
+    await using _opened = await openMedia(media, tried);
     return await answerOf(models, withDetails(call), 'chat', tried);
   });
   const response = wholeResponse(begun, output as ChatOutputWithDetails);

@@ -4,13 +4,13 @@ import { allowedDeployments } from '../../../data/access/index.ts';
 import { drained } from '../../../base/core/async/async-values.ts';
 import { answerOf, piecesOf } from '../model-call.ts';
 import { answerResponse, type Dialogs, readItems, responseRun, type ResponseRun } from './response-run.ts';
-import { audioOfInput } from '../audio/audio-input.ts';
+import { audioOfInput, withAudioParts } from '../audio/audio-input.ts';
 import { filesOfInput } from '../files/file-input.ts';
 import { INPUT_TOKENS_FIELDS, InputTokensRequest, RESPONSE_FIELDS, ResponseRequest } from './response-fields.ts';
 import { InputTokens, ModelResponse } from './response-answer.ts';
 import { inputTokensCall } from './response-call.ts';
 import { resolveModel } from '../models/model-names.ts';
-import { routed } from '../models/model-route.ts';
+import { hears, routed } from '../models/model-route.ts';
 import { ResponseEvent } from './response-event.ts';
 import { ResponseWriter } from './response-writer.ts';
 import type { TokenizeOutput } from '../tokens/token-fields.ts';
@@ -22,7 +22,7 @@ import { EVENT_KEEP_ALIVE } from '../../http/response/server-sent-events.ts';
 import { hear } from '../audio/hear.ts';
 import { type EventFormat, namedEvent, sendEvents } from '../http/event-stream.ts';
 import { readFiles } from '../files/read-files.ts';
-import { imageOpener } from '../images/image-input.ts';
+import { mediaOpener } from '../media/media-input.ts';
 import { largeMedia } from '../http/large-parts.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from '../http/openai-request.ts';
 
@@ -31,10 +31,11 @@ const PATH = '/v1/responses';
 /** Adds `POST /v1/responses` and `POST /v1/responses/input_tokens`. */
 export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): void {
   const { openai, limits, log } = options;
-  const openImages = imageOpener(options);
+  const openMedia = mediaOpener(options);
   const dialogsOf = (ctx: Context): Dialogs => ({
     store: openai.responses.as(callerOf(ctx)),
-    maxBytes: limits.max_json_bytes,
+    // What a request may have, those that it continues may have.
+    maxBytes: limits.max_json_bytes + largeMedia(openai.models, options).bytes,
   });
 
   serveRoute(
@@ -52,7 +53,11 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
       const models = allowedModels(ctx, options.openai.models);
       const given = await readJsonRequest(ctx, RESPONSE_FIELDS, options, largeMedia(models, options));
       const { dialog: withoutFiles, files } = filesOfInput(given.input);
-      const { dialog, audio } = audioOfInput(withoutFiles);
+      // What is made in the background opens no media.
+      const isHeard = given.background !== true && hears(models, given.model);
+      const { dialog, audio } = isHeard
+        ? { dialog: withAudioParts(withoutFiles), audio: [] }
+        : audioOfInput(withoutFiles);
       const request = { ...given, input: dialog };
       await readFiles(ctx, files, options);
       const dialogs = dialogsOf(ctx);
@@ -65,7 +70,7 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
         }
         if (request.stream !== true) {
           await listen();
-          return answerResponse(models, request, dialogs, context, openImages);
+          return answerResponse(models, request, dialogs, context, openMedia);
         }
         const unheard = await run();
         const writer = new ResponseWriter(unheard.begun);
@@ -76,8 +81,8 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
           await listen();
           const { route, callOf, input } = audio.length === 0 ? unheard : await run();
           const details = await routed(route, context, async (resolved, tried) => {
-            const { call, images } = callOf(resolved);
-            await using _opened = await openImages(images, tried);
+            const { call, media } = callOf(resolved);
+            await using _opened = await openMedia(media, tried);
             const values = piecesOf(models, call, 'chat_stream', tried);
             return await drained(values, (batch) => send(batch.flatMap((chunk) => writer.of(chunk))));
           });

@@ -11,6 +11,7 @@ export const Usage = z.object({
   total_tokens: z.int(),
   prompt_tokens_details: z.object({
     cached_tokens: z.int().describe('Tokens of the prompt that were computed for an earlier request.'),
+    audio_tokens: z.int().describe('Tokens of the prompt that are audio, where there is any.').optional(),
   }),
   completion_tokens_details: z.object({ reasoning_tokens: z.int() }).optional(),
 });

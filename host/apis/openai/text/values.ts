@@ -7,12 +7,13 @@ import type { Usage } from './answer-values.ts';
 export type OpenAiUsage = z.output<typeof Usage>;
 
 export function usageOf({ usage }: Pick<GenerationDetails, 'usage'>): OpenAiUsage {
-  const { prompt_tokens: prompt, completion_tokens: completion, cached_tokens: cached, reasoning_tokens } = usage;
+  const { prompt_tokens: prompt, completion_tokens: completion, cached_tokens: cached } = usage;
+  const { audio_tokens, reasoning_tokens } = usage;
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: cached },
+    prompt_tokens_details: { cached_tokens: cached, ...(audio_tokens !== undefined && { audio_tokens }) },
     ...(reasoning_tokens !== undefined && { completion_tokens_details: { reasoning_tokens } }),
   };
 }

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { MAX_TEXT, MAX_MESSAGES, anyObject } from '../../../base/schemas/index.ts';
 import { TokenNumbers } from '../../../base/schemas/checks/token-numbers.ts';
 import { dialogOf, RequestMessage } from '../chat/messages.ts';
-import { REFUSED_IMAGES } from '../images/image-part.ts';
+import { REFUSED_MEDIA } from '../media/media-part.ts';
 import { toolArguments, toolBlame, toolFields } from '../chat/tools.ts';
 import { invalidValue, type RequestFields } from '../fields.ts';
 import type { ModelCall } from '../model-call.ts';
@@ -70,7 +70,7 @@ function tokenizeArguments(request: TokenizeRequest): Record<string, unknown> {
     throw invalidValue('prompt', 'exactly one of prompt, content and messages must be given');
   if (messages == null) return { text: prompt ?? content, ...(outer != null && { add_special_tokens: outer }) };
   return {
-    dialog: dialogOf(messages, REFUSED_IMAGES),
+    dialog: dialogOf(messages, REFUSED_MEDIA),
     ...toolArguments({ tools }),
     ...(template != null && { chat_template_kwargs: template }),
   };

@@ -13,6 +13,11 @@ export const DEPLOYMENTS = {
     when: 'The dialog has an image, and the model takes none.',
     data: ['model_name?'],
   },
+  AudioNotSupported: {
+    kind: 'bad-request',
+    when: 'The dialog has audio, and the model hears none.',
+    data: ['model_name?'],
+  },
   EmptyPrompt: {
     kind: 'bad-request',
     when: 'The prompt is empty, and the model cannot start without one.',

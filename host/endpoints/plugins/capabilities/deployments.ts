@@ -1,4 +1,4 @@
-import type { ImageReference } from '../../../base/schemas/image.ts';
+import type { ImageReference } from '../../../base/schemas/media-references.ts';
 import type { HostCalls } from '../invocation/protocol.ts';
 import type { DeploymentsCalls } from '../../../../wit/generated/world/deployments.ts';
 import { heldImages } from './scope/held-images.ts';

@@ -159,10 +159,11 @@ export class DiarizationDeployment extends Deployment {
   }
 }
 
-/** A part of a message: a text, or an image, which only messages of the user have. */
+/** A part of a message: a text, an image for a model that sees, or audio for one that hears. */
 export type MessagePart =
   | { readonly type: 'text'; readonly text: string }
-  | { readonly type: 'image'; readonly image: Image | ImageReference };
+  | { readonly type: 'image'; readonly image: Image | ImageReference }
+  | { readonly type: 'audio'; readonly audio: Audio };
 
 type MessageInput = ChatDialogInput['messages'][number];
 

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTinyLlama } from '../../../../native/lib/fixtures/tiny-llama.ts';
+import { writeTinyProjector } from '../../../../native/lib/fixtures/tiny-projector.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { prefixBytes } from './prompt-cache-config.ts';
 import { LlamaTextGenerationConfig, LlamaTextGenerationDeployment } from './llama-text-generation-deployment.ts';
@@ -77,11 +78,14 @@ Config('only a request chooses the number of answers', () => {
 
 for (const [projector, expected] of [
   [undefined, ['model.gguf']],
-  ['projector.gguf', ['images', 'model.gguf', 'projector.gguf']],
+  ['mlp', ['images', 'model.gguf', 'mlp']],
+  ['ultravox', ['images', 'model.gguf', 'ultravox']],
+  ['mlp+ultravox', ['images', 'model.gguf', 'mlp+ultravox']],
 ] as const)
   Config(`the library for images is ${projector ? '' : 'not '}built for the projector ${projector}`, async () => {
     const prepared: string[] = [];
     const config = new LlamaTextGenerationConfig({ model_id: 'model.gguf', model_kwargs: { mmproj: projector } });
+    if (projector) writeTinyProjector(join(folder, projector), projector);
     const spec = await LlamaTextGenerationDeployment.prepare(config, {
       models: { pull: async (id) => (prepared.push(id), { path: join(folder, id) }) },
       log: silentLogger,
@@ -94,6 +98,7 @@ for (const [projector, expected] of [
     });
     assert.equal(prepared, expected);
     assert.is(spec['mmproj_path'], projector && join(folder, projector));
+    assert.is(LlamaTextGenerationDeployment.takesAudio!(spec), projector?.includes('ultravox') === true);
   });
 
 Config('prefixes get twice the context, a sixteenth of the machine, or what a model leaves of half of it', async () => {

@@ -13,6 +13,7 @@ import {
   projectorMemory,
   sumOfNeeds,
 } from './memory-need.ts';
+import { readGgufHeader } from './gguf-header.ts';
 import { insteadOf } from './instead-of.ts';
 import { prefixBytes, PrefixMemory, PromptCacheConfig, promptCacheSpec } from './prompt-cache-config.ts';
 import { modelName } from './model-name.ts';
@@ -116,9 +117,9 @@ const ModelKwargs = z
       .min(1)
       .optional()
       .describe(
-        'Vision projector of the model, with which dialogs can have images: `auto` for the one in the same ' +
-          'repository or folder, a path, `owner/repo/file.gguf` of the hub, or the id of an imported file. Default: ' +
-          'images are refused.',
+        'Projector of the model, with which dialogs can have images, audio or both, as it has encoders: `auto` for ' +
+          'the one in the same repository or folder, a path, `owner/repo/file.gguf` of the hub, or the id of an ' +
+          'imported file. Default: images and audio are refused.',
       ),
     chat_template: z.string().min(1).optional().describe("Jinja template that replaces the model's template."),
   })
@@ -179,6 +180,10 @@ const memorySettings = (spec: ReplicaSpec): Omit<LlamaMemorySettings, 'gpuLayers
   };
 };
 
+async function hasAudioEncoder(projectorPath: string): Promise<boolean> {
+  return (await readGgufHeader(projectorPath))?.get('clip.has_audio_encoder') === 1;
+}
+
 /** Configuration of a llama.cpp deployment. */
 export class LlamaTextGenerationConfig extends configClass(schema) {}
 
@@ -197,6 +202,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
     ...tokenMethods,
   },
   takesImages: ({ model_kwargs: { mmproj } }) => mmproj !== undefined,
+  takesAudio: ({ hears_audio: hears }) => hears === true,
   threads: ({ model_kwargs: { n_threads: threads } }) => threads,
   async prepare(config, context) {
     const { model_id: id, model_kwargs: kwargs } = config;
@@ -227,7 +233,10 @@ export const LlamaTextGenerationDeployment = defineDeployment({
       swa_full: kwargs.swa_full,
       type_k: kwargs.type_k ?? kwargs.kv_type,
       type_v: kwargs.type_v ?? kwargs.kv_type,
-      ...(projectorPath !== undefined && { mmproj_path: projectorPath }),
+      ...(projectorPath !== undefined && {
+        mmproj_path: projectorPath,
+        hears_audio: await hasAudioEncoder(projectorPath),
+      }),
       chat_template: kwargs.chat_template,
       default_sampling_params: config.default_sampling_params,
       ...(adapters.length > 0 && { adapters }),

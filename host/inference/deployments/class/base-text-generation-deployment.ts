@@ -84,7 +84,7 @@ export abstract class BaseTextGenerationDeployment<Config = unknown> extends Dep
     requireOneAnswer({ sampling_params: sampling });
     if (options.tools?.length && options.tool_choice !== 'none')
       throw fail('ValidationError', 'tools: this text model calls no tools');
-    if (!isTextDialog(dialog)) throw fail('ImagesNotSupported', 'dialog: this text model takes no images');
+    if (!isTextDialog(dialog)) throw fail('ImagesNotSupported', 'dialog: this text model takes no images and no audio');
     let begin = prefix ?? '';
     const prompt = (await this.applyChatTemplate(dialog)) + begin;
     // The class hears of a form in one place.

@@ -42,7 +42,7 @@ export interface PrepareContext {
    * configuration names more. Call it after the models are fetched, because it takes time to examine the machine.
    */
   cpus(): Promise<number>;
-  /** Builds the library for images in prompts, which vision projectors need. */
+  /** Builds the library for images and audio in prompts, which projectors need. */
   buildImages?(): Promise<unknown>;
   /** GPUs per replica; 0 means the CPU. */
   readonly numGpus: number;
@@ -90,6 +90,8 @@ export interface DeploymentDefinition<
   ): number | undefined;
   /** Returns whether the dialogs of `chat` can have images. Default: no. */
   takesImages?(config: z.core.output<Schema>): boolean;
+  /** Returns whether the dialogs of `chat` can have audio, which the model of such replicas hears. Default: no. */
+  takesAudio?(spec: ReplicaSpec): boolean;
   /** Fetches model files and returns the start parameters of replicas. */
   prepare(config: z.core.output<Schema>, context: PrepareContext): Promise<ReplicaSpec>;
   /**

@@ -379,6 +379,11 @@ export class DeploymentManager {
     return { ready: isEmpty || away.length < started.length, away };
   }
 
+  /** Returns the deployments whose models hear the audio of dialogs. */
+  hearing(): ReadonlySet<string> {
+    return new Set([...this.#deployments.values()].filter(({ takesAudio }) => takesAudio).map(({ name }) => name));
+  }
+
   status(): Record<string, ReplicaSetStatus> {
     return Object.fromEntries(
       [...this.#deployments.values()].map((deployment) => [deployment.name, deployment.status()]),

@@ -98,6 +98,12 @@ export class ManagedDeployment {
     return texts;
   }
 
+  /** Whether the model of its replicas hears the audio of dialogs. */
+  get takesAudio(): boolean {
+    const spec = this.replicas?.version.spec ?? this.coming;
+    return spec !== undefined && this.bound.definition.takesAudio?.(spec as ReplicaSpec) === true;
+  }
+
   status(): ReplicaSetStatus {
     const status = this.replicas?.status();
     if (this.#state === 'unloaded')

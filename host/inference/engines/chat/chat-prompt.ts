@@ -3,7 +3,7 @@ import type { LlamaDialog, LlamaMessage } from '../../../../native/lib/index.ts'
 import type { AanaError } from '../../../base/core/errors.ts';
 import type { ImageChatDialog, chatOptions, DialogMessage, ToolDefinition } from '../../../base/schemas/index.ts';
 import { wrongArgument } from '../wrong-argument.ts';
-import type { Images } from './images.ts';
+import type { Media } from './media.ts';
 import { toolRules } from './tool-rules.ts';
 
 /** The checked options of a chat. */
@@ -20,14 +20,14 @@ export interface ChatPrompt {
 
 /**
  * Returns the prompt of a dialog. Throws `ValidationError` when `tool_choice` does not fit `tools`, and `InvalidPrompt`
- * for a strict tool whose parameters no grammar can express. `images` has those of the dialog.
+ * for a strict tool whose parameters no grammar can express. `media` has those of the dialog.
  */
 export function chatPrompt(
   dialog: ImageChatDialog,
   prefix: string,
   options: ChatOptions,
   cacheKey: string,
-  images: Images = new Map(),
+  media: Media = new Map(),
 ): ChatPrompt {
   const {
     parallel_tool_calls: parallel,
@@ -36,7 +36,7 @@ export function chatPrompt(
   } = options;
   const { unbound, ...tools } = toolsOf(options, cacheKey);
   const prompt: LlamaDialog = {
-    messages: dialog.messages.map((message) => toMessage(message, images)),
+    messages: dialog.messages.map((message) => toMessage(message, media)),
     prefix,
     ...tools,
     ...(typeof parallel === 'boolean' && { parallelToolCalls: parallel }),
@@ -85,13 +85,13 @@ function toolsOf(options: ChatOptions, cacheKey: string): PromptTools & Pick<Cha
 
 const invalidChoice = (why: string): AanaError => wrongArgument('ValidationError', ['tool_choice'], why);
 
-function toMessage(message: DialogMessage, images: Images): LlamaMessage {
+function toMessage(message: DialogMessage, media: Media): LlamaMessage {
   const { role, content, name, reasoning_content: reasoning, tool_calls: calls, tool_call_id: toolCallId } = message;
   return {
     role,
     ...(typeof content === 'string'
       ? { content }
-      : { content: '', parts: content.map((part) => (part.type === 'text' ? part.text : images.get(part.image)!)) }),
+      : { content: '', parts: content.map((part) => (part.type === 'text' ? part.text : media.get(part)!)) }),
     ...(name !== undefined && { name }),
     ...(reasoning !== undefined && { reasoning }),
     ...(toolCallId !== undefined && { toolCallId }),

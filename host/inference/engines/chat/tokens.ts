@@ -2,7 +2,7 @@ import type { LlamaPrompt, NativeLlamaEngine } from '../../../../native/lib/inde
 import type { CallContext } from '../../rpc/index.ts';
 import type { ImageChatDialog } from '../../../base/schemas/index.ts';
 import { chatPrompt } from './chat-prompt.ts';
-import type { Images } from './images.ts';
+import type { Media } from './media.ts';
 import type { CountTokensArgs } from './text-arguments.ts';
 import type { LlamaRequests } from '../llama-requests.ts';
 
@@ -23,11 +23,11 @@ export async function tokenize(
   requests: LlamaRequests,
   { text = '', dialog, assistant_prefix: prefix, add_special_tokens: outer, ...options }: TokenizeArgs,
   context: CallContext,
-  readImages: (dialog: ImageChatDialog) => Promise<Images>,
+  readMedia: (dialog: ImageChatDialog) => Promise<Media>,
 ): Promise<{ tokens: number[]; texts: string[]; max_tokens: number }> {
   const cacheKey = requests.cacheKeyOf(context);
   const prompt = dialog
-    ? chatPrompt(dialog, prefix ?? '', options, cacheKey, await readImages(dialog)).prompt
+    ? chatPrompt(dialog, prefix ?? '', options, cacheKey, await readMedia(dialog)).prompt
     : { text };
   const { ids, bytes, lengths } = await requests.count(engine, prompt, context, {
     tellsTokens: true,

@@ -12,7 +12,7 @@ import {
   SpeakerDiarizationParams,
 } from '../../../base/schemas/index.ts';
 import { diarize, voiceOf } from './diarize.ts';
-import { MonoAudio, SAMPLE_RATE } from './mono-audio.ts';
+import { MonoAudio, SAMPLE_RATE } from '../speech/mono-audio.ts';
 import { Networks } from './networks.ts';
 import type { Voice } from './known-voices.ts';
 import { exclusiveTurns, speakerNames } from './speaker-turns.ts';

@@ -1,6 +1,6 @@
 import { centroid, clusterVectors, cosine, similaritiesOf } from './clusters.ts';
 import { matchKnown, type Voice } from './known-voices.ts';
-import { type MonoAudio, SAMPLE_RATE } from './mono-audio.ts';
+import { type MonoAudio, SAMPLE_RATE } from '../speech/mono-audio.ts';
 import { FRAME_SAMPLES, type Networks, WINDOW_FRAMES, WINDOW_SAMPLES } from './networks.ts';
 import { joinTurns, type Turn, type TurnLimits } from './speaker-turns.ts';
 import { type Run, VoiceTracks } from './voice-tracks.ts';

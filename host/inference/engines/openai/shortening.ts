@@ -1,7 +1,7 @@
 import { type AanaError, fail } from '../../../base/core/errors.ts';
 import type { CallContext } from '../../rpc/index.ts';
 import type { GenerationDetails } from '../../../base/schemas/index.ts';
-import { imagesIn } from '../chat/images.ts';
+import { mediaIn } from '../chat/media.ts';
 import type { CountTokensArgs, GenerateArgs } from '../chat/text-arguments.ts';
 import type { OpenAiServer } from './server.ts';
 import type { FoundServer } from './server-facts.ts';
@@ -63,10 +63,11 @@ export class PromptShortener {
   ): Promise<Fitting<Dialog>> {
     const most = this.#room(overflow, maxTokens);
     if (most === undefined) return { prompt: dialog };
-    if (imagesIn(dialog).length > 0)
+    if (mediaIn(dialog).length > 0)
       throw fail(
         'InvalidSamplingParams',
-        'a prompt with images cannot be shortened, because an image has no middle to leave out; leave out overflow',
+        'a prompt with images or audio cannot be shortened, because they have no middle to leave out; ' +
+          'leave out overflow',
       );
     const count: CountMessages = async (messages) =>
       (await this.#tokens.count({ ...args, dialog: { ...dialog, messages } }, context)).tokens;

@@ -5,7 +5,7 @@ import type { StartContext } from '../../replicas/process/implementation.ts';
 import type { CallContext } from '../../rpc/index.ts';
 import type { ScoredToken, TextChunk } from '../../../base/schemas/index.ts';
 import { activeTools } from '../chat/chat-prompt.ts';
-import { requireNoImages } from '../chat/images.ts';
+import { requireTaken } from '../chat/media.ts';
 import type { CountTokensArgs } from '../chat/text-arguments.ts';
 import type { TokenizeArgs } from '../chat/tokens.ts';
 import { dialogBody } from './dialog-body.ts';
@@ -133,7 +133,8 @@ export class ServerTokens {
     options: Readonly<Record<string, unknown>>,
     context: CallContext,
   ): Promise<Value> {
-    if (args.dialog) requireNoImages(args.dialog, this.#server.address, 'llama-server tells the tokens of texts only');
+    const lacks = 'llama-server tells the tokens of texts only';
+    if (args.dialog) requireTaken(args.dialog, { model: this.#server.address, images: lacks, audio: lacks });
     const content = args.dialog
       ? this.#parsed(Prompt, await this.#server.json('POST', '/apply-template', await this.#chatBody(args), context))
           .prompt

@@ -1,5 +1,7 @@
 #include "binding/llama/dialog_values.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -30,34 +32,59 @@ llama::ToolCall ToCall(Napi::Env env, Napi::Value value) {
 
 // The most pixels of a side, of which the product fits into 32 bits.
 constexpr int32_t kMostPixels = 32768;
+// The most samples of a sound: a day.
+constexpr size_t kMostSamples = size_t{86'400} * llama::kSoundRate;
 
-llama::Image ToImage(Napi::Env env, Napi::Value value) {
-  const auto object = ToObject(env, value, "an image");
-  const auto bytes = [&](const char* key, size_t n_bytes) {
-    const auto given = object.Get(key);
-    if (!given.IsTypedArray() || given.As<Napi::TypedArray>().TypedArrayType() != napi_uint8_array) {
-      throw Napi::TypeError::New(env, std::string(key) + " of an image is not a Uint8Array");
-    }
-    const auto array = given.As<Napi::Uint8Array>();
-    if (array.ElementLength() != n_bytes) {
-      throw Napi::RangeError::New(env, std::string(key) + " of an image has " + std::to_string(array.ElementLength()) +
-                                           " bytes, not " + std::to_string(n_bytes));
-    }
-    return array;
-  };
+template <class Array>
+Array ArrayOf(const Napi::Object& object, const char* key, napi_typedarray_type type, const std::string& what) {
+  const auto given = object.Get(key);
+  if (!given.IsTypedArray() || given.As<Napi::TypedArray>().TypedArrayType() != type)
+    throw Napi::TypeError::New(object.Env(), std::string(key) + " of " + what);
+  return given.As<Array>();
+}
+
+Napi::Uint8Array BytesOf(const Napi::Object& object, const char* key, size_t n_bytes, const std::string& what) {
+  const auto array = ArrayOf<Napi::Uint8Array>(object, key, napi_uint8_array, what + " is not a Uint8Array");
+  if (array.ElementLength() != n_bytes) {
+    throw Napi::RangeError::New(object.Env(), std::string(key) + " of " + what + " has " +
+                                                  std::to_string(array.ElementLength()) + " bytes, not " +
+                                                  std::to_string(n_bytes));
+  }
+  return array;
+}
+
+llama::Image ToImage(const Napi::Object& object) {
   llama::Image image;
   image.width = static_cast<uint32_t>(Int(object, "width", 1, kMostPixels));
   image.height = static_cast<uint32_t>(Int(object, "height", 1, kMostPixels));
-  const auto pixels = bytes("pixels", size_t{3} * image.width * image.height);
+  const auto pixels = BytesOf(object, "pixels", size_t{3} * image.width * image.height, "an image");
   image.pixels = std::make_shared<const std::vector<uint8_t>>(pixels.Data(), pixels.Data() + pixels.ElementLength());
-  const auto digest = bytes("digest", sizeof(image.digest));
+  const auto digest = BytesOf(object, "digest", sizeof(image.digest), "an image");
   std::memcpy(image.digest.data(), digest.Data(), sizeof(image.digest));
   return image;
 }
 
+llama::Sound ToSound(const Napi::Object& object) {
+  llama::Sound sound;
+  const auto samples =
+      ArrayOf<Napi::Float32Array>(object, "samples", napi_float32_array, "audio is not a Float32Array");
+  const float* begin = samples.Data();
+  const float* end = begin + samples.ElementLength();
+  if (begin == end || samples.ElementLength() > kMostSamples)
+    throw Napi::RangeError::New(object.Env(), "audio has no samples, or more than a day of them");
+  if (!std::all_of(begin, end, [](float sample) { return std::isfinite(sample); }))
+    throw Napi::RangeError::New(object.Env(), "audio has a sample that is not finite");
+  sound.samples = std::make_shared<const std::vector<float>>(begin, end);
+  const auto digest = BytesOf(object, "digest", sizeof(sound.digest), "audio");
+  std::memcpy(sound.digest.data(), digest.Data(), sizeof(sound.digest));
+  return sound;
+}
+
 llama::ContentPart ToPart(Napi::Env env, Napi::Value value) {
   if (value.IsString()) return {value.As<Napi::String>().Utf8Value()};
-  return {{}, ToImage(env, value)};
+  const auto object = ToObject(env, value, "an image or audio");
+  if (Has(object, "samples")) return {{}, ToSound(object)};
+  return {{}, ToImage(object)};
 }
 
 llama::ChatMessage ToMessage(Napi::Env env, Napi::Value value) {

@@ -79,6 +79,7 @@ void Write(Napi::Object& object, const llama::EndEvent& event) {
   object.Set("reason", NameOf(event.reason));
   object.Set("promptTokens", event.n_prompt);
   object.Set("reusedTokens", event.n_reused);
+  if (event.n_sound > 0) object.Set("audioTokens", event.n_sound);
   object.Set("completionTokens", event.n_completion);
   object.Set("reasoningTokens", event.n_reasoning);
   object.Set("queueMs", event.timings.queue.count());
@@ -241,6 +242,7 @@ Napi::Object ToValue(Napi::Env env, const llama::ModelInfo& model, bool has_chat
   object.Set("hasChatTemplate", has_chat_template);
   object.Set("canShift", model.can_shift);
   object.Set("readsImages", model.reads_images);
+  object.Set("readsAudio", model.reads_sounds);
   return object;
 }
 

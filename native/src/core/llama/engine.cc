@@ -97,7 +97,8 @@ bool Engine::Load() {
     tokenizer_ = std::make_unique<PromptTokenizer>(*model_, *chat_template_, projector_.get());
     rule_finder_ = std::make_unique<RuleFinder>(*model_);
     info_ = Describe(*model_, *context_);
-    info_.reads_images = projector_ != nullptr;
+    info_.reads_images = projector_ && projector_->ReadsImages();
+    info_.reads_sounds = projector_ && projector_->ReadsSounds();
   };
   return LoadReporting(outbox_, options_.model_path, [this] { return inbox_.IsStopping(); }, load);
 }

@@ -71,7 +71,7 @@ struct ReadRequest {
   AdapterUse adapter;
   std::chrono::steady_clock::time_point arrived_at;
   std::vector<PromptImage> images = {};                  // in the order of their places
-  std::shared_ptr<const ImagePrompt> image_prompt = {};  // until the images are encoded
+  std::shared_ptr<const MediaPrompt> media_prompt = {};  // until the images are encoded
 };
 
 }  // namespace aana::llama

@@ -115,7 +115,7 @@ declare module 'aana:host/llm@0.1.0' {
     val: string,
   }
   /**
-   * The place of an image in the list `images` of the call. Only turns of the user have images.
+   * The place of an image in the list `images` of the call. Turns of every role can have images.
    */
   export interface ContentPartImage {
     tag: 'image',

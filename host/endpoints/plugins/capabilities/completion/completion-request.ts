@@ -1,4 +1,4 @@
-import type { ImageReference } from '../../../../base/schemas/image.ts';
+import type { ImageReference } from '../../../../base/schemas/media-references.ts';
 import type {
   AnswerForm,
   CompletionRequest,

@@ -1,5 +1,5 @@
 import { fail } from '../../../../base/core/errors.ts';
-import type { ImageReference } from '../../../../base/schemas/image.ts';
+import type { ImageReference } from '../../../../base/schemas/media-references.ts';
 import type { ImagePort } from '../../ports.ts';
 import { computingCost } from './computing-cost.ts';
 import type { CapabilityScope } from './scope.ts';

@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { deferred } from '../../../../base/core/deferred.ts';
-import type { AudioReference } from '../../../../base/schemas/asr.ts';
+import type { AudioReference } from '../../../../base/schemas/media-references.ts';
 import { GrowingAudio } from '../../../../base/schemas/growing-audio.ts';
 import { type HeldMedia, withMedia } from './media-arguments.ts';
 

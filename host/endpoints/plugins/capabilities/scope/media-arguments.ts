@@ -1,8 +1,7 @@
 import type { AanaError } from '../../../../base/core/errors.ts';
 import { fail } from '../../../../base/core/errors.ts';
-import type { AudioReference } from '../../../../base/schemas/asr.ts';
 import { GrowingAudio } from '../../../../base/schemas/growing-audio.ts';
-import type { ImageReference } from '../../../../base/schemas/image.ts';
+import type { AudioReference, ImageReference } from '../../../../base/schemas/media-references.ts';
 
 /** What the handles of a call stand for. */
 export interface HeldMedia {

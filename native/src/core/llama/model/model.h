@@ -92,7 +92,7 @@ struct LoadOptions : ModelOptions {
   PromptCacheOptions prompt_cache;
   uint64_t n_kept_bytes = 0;          // of main memory, for what was computed for texts that lost their slot
   int32_t n_ubatch = 512;             // tokens of a pass over the weights at most
-  std::string projector_path;         // of the encoder of images; empty: the model reads no images
+  std::string projector_path;         // of the encoder of images or sounds; empty: the model reads texts only
   std::vector<std::string> adapters;  // files of LoRA adapters
   std::string chat_template;          // empty: the model's own
   // Choosing the tokens of a step is divided among up to `n_threads` threads that have at least so much work each. Less
@@ -111,6 +111,7 @@ struct ModelInfo {
   int32_t n_vocab = 0;
   bool can_shift = false;
   bool reads_images = false;
+  bool reads_sounds = false;
 };
 
 // Gets 0 to 1; false ends the load.

@@ -73,7 +73,7 @@ common_chat_msg ToMessage(const ChatMessage& message) {
   result.tool_name = message.name;
   result.tool_call_id = message.tool_call_id;
   for (const auto& part : message.parts)
-    result.content_parts.push_back({part.image ? "media_marker" : "text", part.text});
+    result.content_parts.push_back({part.media ? "media_marker" : "text", part.text});
   for (const auto& call : message.tool_calls) result.tool_calls.push_back({call.name, call.arguments, call.id});
   return result;
 }

@@ -15,7 +15,7 @@ void ForEachText(AnyDialog& dialog, Plain plain, Json json) {
   for (auto& message : dialog.messages) {
     for (auto* text : {&message.content, &message.reasoning, &message.name, &message.tool_call_id}) plain(*text);
     for (auto& part : message.parts) {
-      if (!part.image) plain(part.text);
+      if (!part.media) plain(part.text);
     }
     for (auto& call : message.tool_calls) {
       plain(call.id);
@@ -42,7 +42,7 @@ std::vector<std::string_view> TextsOf(const Dialog& dialog) {
   return texts;
 }
 
-bool HasImages(const Prompt& prompt) {
+bool HasMedia(const Prompt& prompt) {
   const auto* dialog = std::get_if<Dialog>(&prompt);
   return dialog &&
          std::ranges::any_of(dialog->messages, [](const ChatMessage& message) { return !message.parts.empty(); });

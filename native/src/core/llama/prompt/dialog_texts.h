@@ -16,7 +16,7 @@ std::vector<std::string_view> TextsOf(const Dialog& dialog);
 // something that shall be JSON is not.
 Dialog WithTexts(Dialog dialog, const std::function<std::string(std::string_view)>& change);
 
-// Whether the prompt is a dialog with images.
-bool HasImages(const Prompt& prompt);
+// Whether the prompt is a dialog with images or sounds.
+bool HasMedia(const Prompt& prompt);
 
 }  // namespace aana::llama

@@ -18,10 +18,10 @@ struct ToolCall {
   std::string arguments;  // JSON
 };
 
-// A text or an image in a message.
+// A text, an image or a sound in a message.
 struct ContentPart {
   std::string text;
-  std::optional<Image> image = {};
+  std::optional<Media> media = {};
 };
 
 struct ChatMessage {
@@ -31,7 +31,7 @@ struct ChatMessage {
   std::string name = {};
   std::string tool_call_id = {};  // of the call that a message of the role `tool` answers
   std::vector<ToolCall> tool_calls = {};
-  std::vector<ContentPart> parts = {};  // the content of a message with images, in the place of `content`
+  std::vector<ContentPart> parts = {};  // the content of a message with media, in the place of `content`
 };
 
 // Names of the rules for the arguments of a tool.
@@ -83,12 +83,12 @@ struct TokenPrompt {
 // A text, whose control tokens are read as such, a dialog, or tokens.
 using Prompt = std::variant<std::string, Dialog, TokenPrompt>;
 
-// A stretch of a prompt's text, or an image.
+// A stretch of a prompt's text, or an image or a sound.
 struct PromptPart {
   std::string text = {};
   // The text of a control token is read as that token.
   bool has_control_tokens = false;
-  std::optional<size_t> image = {};  // its number among the images of the prompt
+  std::optional<size_t> media = {};  // its number among the media of the prompt
 
   bool operator==(const PromptPart&) const = default;
 };

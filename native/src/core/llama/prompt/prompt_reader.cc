@@ -58,17 +58,18 @@ void Use(const ChatFormat& format, SamplingParams& sampling, const PromptTokeniz
 // What a request with images cannot have. Throws SamplingError or std::invalid_argument.
 void CheckImages(const Request& request, const std::vector<PromptImage>& images, int32_t n_pass) {
   if (request.overflow != Overflow::kError) {
-    throw SamplingError(
-        Fault::kCaller,
-        "a prompt with images cannot be shortened, because an image has no middle to leave out; leave out overflow");
+    throw SamplingError(Fault::kCaller,
+                        "a prompt with images or audio cannot be shortened, because they have no middle to leave out; "
+                        "leave out overflow");
   }
   if (request.sampling.n_prompt_logprobs >= 0) {
-    throw SamplingError(Fault::kCaller, "the tokens of images have no log-probabilities; leave out prompt_logprobs");
+    throw SamplingError(Fault::kCaller,
+                        "the tokens of images and audio have no log-probabilities; leave out prompt_logprobs");
   }
   if (request.sampling.is_reproducible) {
     throw SamplingError(Fault::kCaller,
-                        "an answer to a prompt with images cannot be reproducible, because images are computed in "
-                        "other passes; leave out reproducible");
+                        "an answer to a prompt with images or audio cannot be reproducible, because these are "
+                        "computed in other passes; leave out reproducible");
   }
   for (const auto& image : images) {
     if (image.is_causal || image.n_cells <= static_cast<size_t>(n_pass)) continue;
@@ -91,7 +92,10 @@ Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, Dropped droppe
     return Event{request.id, ErrorEvent{ErrorCode::kEmptyPrompt, Fault::kCaller, "the prompt is empty", 0, n_context}};
   }
   if (request.sampling.max_tokens == 0)
-    return Event{request.id, EndEvent{.reason = FinishReason::kLength, .n_prompt = n_prompt, .dropped = dropped}};
+    return Event{request.id, EndEvent{.reason = FinishReason::kLength,
+                                      .n_prompt = n_prompt,
+                                      .dropped = dropped,
+                                      .n_sound = SoundTokens(prompt.images)}};
   const bool has_own_grammar = !request.sampling.grammar.text.empty();
   if (prompt.format) Use(*prompt.format, request.sampling, tokenizer);
   auto found = rules.Find(request.sampling, request.terms.cache_key);
@@ -109,7 +113,7 @@ Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, Dropped droppe
                    .arrived_at = request.arrived_at};
   read.dropped = dropped;
   read.images = std::move(prompt.images);
-  read.image_prompt = std::move(prompt.image_prompt);
+  read.media_prompt = std::move(prompt.media_prompt);
   if (prompt.format) read.shown_tokens = tokenizer.ControlTokens(prompt.format->shown_tokens);
   if (request.overflow == Overflow::kShift) read.n_kept = KeptTokens(tokenizer, request.prompt, read.tokens, n_context);
   return read;
@@ -124,7 +128,8 @@ CountEvent Count(const CountRequest& request, const PromptTokenizer& tokenizer, 
   const auto* text = std::get_if<std::string>(&request.prompt);
   auto read = text && !request.has_outer_tokens ? PromptTokenizer::Tokens{tokenizer.ReadInner(*text)}
                                                 : tokenizer.Read(request.prompt, PromptTokenizer::kNoLimit);
-  if (request.tells_tokens && !read.images.empty()) throw std::invalid_argument("the tokens of images have no numbers");
+  if (request.tells_tokens && !read.images.empty())
+    throw std::invalid_argument("the tokens of images and audio have no numbers");
   auto& tokens = read.tokens;
   CountEvent event{.n_tokens = static_cast<int32_t>(tokens.size())};
   if (!request.tells_tokens) return event;
@@ -154,7 +159,7 @@ Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, RuleFinde
     }
     auto& request = std::get<Request>(job);
     Dropped dropped;
-    const bool is_shortened = request.overflow == Overflow::kTruncateMiddle && !HasImages(request.prompt);
+    const bool is_shortened = request.overflow == Overflow::kTruncateMiddle && !HasMedia(request.prompt);
     auto tokens = is_shortened
                       ? ReadShortened(tokenizer, request.prompt, RoomForPrompt(n_context, request.sampling.max_tokens),
                                       n_context, dropped)

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "core/llama/prompt/dialog_texts.h"
 #include "core/llama/text/bytes_per_token.h"
@@ -27,7 +28,7 @@ std::vector<PromptPart> FirstBytes(const std::vector<PromptPart>& parts, size_t 
     size_t n_taken = std::min(n_bytes, part.text.size());
     while (n_taken > 0 && n_taken < part.text.size() && (static_cast<unsigned char>(part.text[n_taken]) & 0xC0) == 0x80)
       n_taken--;
-    if (part.image) continue;
+    if (part.media) continue;
     if (n_taken == 0) break;
     first.push_back({part.text.substr(0, n_taken), part.has_control_tokens});
     n_bytes -= n_taken;
@@ -35,18 +36,18 @@ std::vector<PromptPart> FirstBytes(const std::vector<PromptPart>& parts, size_t 
   return first;
 }
 
-// Takes the images out of a dialog. A text of `mark` says where each was.
+// Takes the images and sounds out of a dialog. A text of `mark` says where each was.
 template <class Mark>
-std::vector<Image> TakeImages(Dialog& dialog, Mark mark) {
-  std::vector<Image> images;
+std::vector<Media> TakeMedia(Dialog& dialog, Mark mark) {
+  std::vector<Media> media;
   for (auto& message : dialog.messages) {
     for (auto& part : message.parts) {
-      if (!part.image) continue;
-      part.text = mark(images.size());
-      images.push_back(*part.image);
+      if (!part.media) continue;
+      part.text = mark(media.size());
+      media.push_back(*part.media);
     }
   }
-  return images;
+  return media;
 }
 
 size_t BytesOf(const std::vector<PromptPart>& parts) {
@@ -80,7 +81,9 @@ PromptTokenizer::Tokens PromptTokenizer::Read(const Prompt& prompt, size_t n_mos
     if (n_tokens > n_most + kBytesPerToken)
       return {.tokens = std::move(tokens), .is_complete = false, .n_least = n_tokens};
   }
-  if (!parts.images.empty()) return ReadImages(std::move(parts));
+  if (const size_t n_least = LeastTokens(parts.media); n_least > n_most)
+    return {.tokens = {}, .is_complete = false, .n_least = n_least};
+  if (!parts.media.empty()) return ReadMedia(std::move(parts));
   return {model_.Tokenize(parts.parts), true, std::move(parts.format)};
 }
 
@@ -118,8 +121,16 @@ size_t PromptTokenizer::LeastPerMessage() const {
   return n_least_per_message_;
 }
 
-PromptTokenizer::Tokens PromptTokenizer::ReadImages(Parts parts) const {
-  const auto prompt = std::make_shared<const ImagePrompt>(std::move(parts.parts), std::move(parts.images));
+size_t PromptTokenizer::LeastTokens(const std::vector<Media>& media) const {
+  size_t n_least = 0;
+  for (const auto& one : media) {
+    if (const auto* sound = std::get_if<Sound>(&one)) n_least += projector_->LeastTokens(*sound);
+  }
+  return n_least;
+}
+
+PromptTokenizer::Tokens PromptTokenizer::ReadMedia(Parts parts) const {
+  const auto prompt = std::make_shared<const MediaPrompt>(std::move(parts.parts), std::move(parts.media));
   auto [tokens, images] = projector_->Read(*prompt);
   return {std::move(tokens), true, std::move(parts.format), std::move(images), prompt};
 }
@@ -139,42 +150,42 @@ PromptTokenizer::Parts PromptTokenizer::PartsOf(const Prompt& prompt) const {
   const auto mark = ControlTexts::ChooseMark(texts);
   auto marked = WithTexts(dialog, [&](std::string_view text) { return control_texts_.Mark(text, mark); });
   texts.push_back(mark);
-  std::string image_mark;
-  auto images = TakeImages(marked, [&](size_t number) {
-    if (image_mark.empty()) image_mark = ControlTexts::ChooseMark(texts);
-    return image_mark + std::to_string(number) + image_mark;
+  std::string media_mark;
+  auto media = TakeMedia(marked, [&](size_t number) {
+    if (media_mark.empty()) media_mark = ControlTexts::ChooseMark(texts);
+    return media_mark + std::to_string(number) + media_mark;
   });
-  if (!images.empty() && !projector_)
-    throw std::invalid_argument("the model reads no images, because it has no vision projector");
+  if (!media.empty() && !projector_)
+    throw std::invalid_argument("the model reads no images and no audio, because it has no projector");
   auto [text, format] = chat_template_.Apply(dialog, marked);
-  if (images.empty()) return {control_texts_.Split(text, mark), std::move(format), {}};
-  return {Split(text, mark, image_mark, images.size()), std::move(format), std::move(images)};
+  if (media.empty()) return {control_texts_.Split(text, mark), std::move(format), {}};
+  return {Split(text, mark, media_mark, media.size()), std::move(format), std::move(media)};
 }
 
 std::vector<PromptPart> PromptTokenizer::Split(std::string_view text, std::string_view mark,
-                                               std::string_view image_mark, size_t n_images) const {
+                                               std::string_view media_mark, size_t n_media) const {
   std::vector<PromptPart> parts;
-  std::vector<size_t> n_uses(n_images);
+  std::vector<size_t> n_uses(n_media);
   const auto add = [&](std::string_view piece) {
     for (auto& part : control_texts_.Split(piece, mark)) parts.push_back(std::move(part));
   };
   size_t at = 0;
-  for (size_t found = text.find(image_mark); found != std::string_view::npos; found = text.find(image_mark, at)) {
+  for (size_t found = text.find(media_mark); found != std::string_view::npos; found = text.find(media_mark, at)) {
     add(text.substr(at, found - at));
-    const size_t begin = found + image_mark.size();
-    size_t number = n_images;
+    const size_t begin = found + media_mark.size();
+    size_t number = n_media;
     const auto digits = std::from_chars(text.data() + begin, text.data() + text.size(), number);
     const auto end = static_cast<size_t>(digits.ptr - text.data());
-    if (digits.ec != std::errc() || number >= n_images || text.substr(end, image_mark.size()) != image_mark) {
-      throw TemplateError("its chat template changes the places of images");
+    if (digits.ec != std::errc() || number >= n_media || text.substr(end, media_mark.size()) != media_mark) {
+      throw TemplateError("its chat template changes the places of images or audio");
     }
     n_uses[number]++;
-    parts.push_back({.image = number});
-    at = end + image_mark.size();
+    parts.push_back({.media = number});
+    at = end + media_mark.size();
   }
   add(text.substr(at));
-  if (std::ranges::count(n_uses, 1) != static_cast<std::ptrdiff_t>(n_images))
-    throw TemplateError("its chat template leaves out an image, or writes it twice");
+  if (std::ranges::count(n_uses, 1) != static_cast<std::ptrdiff_t>(n_media))
+    throw TemplateError("its chat template leaves out an image or audio, or writes it twice");
   return parts;
 }
 

@@ -31,12 +31,12 @@ class PromptTokenizer {
     // Of a dialog's answer; null: the answer is a text and nothing else.
     std::shared_ptr<const ChatFormat> format = nullptr;
     std::vector<PromptImage> images = {};                       // in the order of their places, not encoded
-    std::shared_ptr<const ImagePrompt> image_prompt = nullptr;  // of a prompt with images
+    std::shared_ptr<const MediaPrompt> media_prompt = nullptr;  // of a prompt with images
     size_t n_least = 0;  // tokens that a prompt which is not complete has at least
   };
   static constexpr size_t kNoLimit = SIZE_MAX;
   // Throws TemplateError when the template does not take a dialog, std::invalid_argument or std::length_error when the
-  // text or an image cannot be read or a token is none of the model's.
+  // text, an image or a sound cannot be read or a token is none of the model's.
   Tokens Read(const Prompt& prompt, size_t n_most) const;
   // Returns how many tokens a dialog of many messages has at least, without its template. 0 for other prompts.
   size_t LeastTokens(const Prompt& prompt) const;
@@ -53,13 +53,15 @@ class PromptTokenizer {
   struct Parts {
     std::vector<PromptPart> parts;
     std::shared_ptr<const ChatFormat> format;
-    std::vector<Image> images;
+    std::vector<Media> media;
   };
   Parts PartsOf(const Prompt& prompt) const;
-  // Divides the text of a dialog at `image_mark`, which stands on both sides of the number of an image.
-  std::vector<PromptPart> Split(std::string_view text, std::string_view mark, std::string_view image_mark,
-                                size_t n_images) const;
-  Tokens ReadImages(Parts parts) const;
+  // Divides the text of a dialog at `media_mark`, which stands on both sides of the number of an image or a sound.
+  std::vector<PromptPart> Split(std::string_view text, std::string_view mark, std::string_view media_mark,
+                                size_t n_media) const;
+  Tokens ReadMedia(Parts parts) const;
+  // Returns how many tokens the sounds have at least.
+  size_t LeastTokens(const std::vector<Media>& media) const;
   // Tokens that the template writes for each message at least, whatever its text is.
   size_t LeastPerMessage() const;
 

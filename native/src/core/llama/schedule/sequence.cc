@@ -181,8 +181,9 @@ std::optional<TextEvent> Sequence::TakePromptScores() {
 }
 
 Event Sequence::End(FinishReason reason) const {
-  return {id_,
-          EndEvent{reason, n_prompt(), std::min(n_reused, n_own), n_completion_, TimingsNow(), 0, dropped_, stop_}};
+  EndEvent event{reason, n_prompt(), std::min(n_reused, n_own), n_completion_, TimingsNow(), 0, dropped_, stop_};
+  event.n_sound = SoundTokens(images_);
+  return {id_, std::move(event)};
 }
 
 Timings Sequence::TimingsNow() const {

@@ -33,6 +33,22 @@ void Append(std::string& text, const std::string& more, const char* separator) {
   text += more;
 }
 
+// Adds a text to the end of a message, whose content is a text or parts.
+void Append(ChatMessage& message, const std::string& text, const char* separator) {
+  if (message.parts.empty()) return Append(message.content, text, separator);
+  if (!text.empty()) message.parts.push_back({separator + text});
+}
+
+// Adds the result of a tool, which may have images, to a message of the user.
+void AppendResult(ChatMessage& message, const ChatMessage& result) {
+  Append(message, "<tool_response>\n" + result.content, "\n");
+  if (!result.parts.empty()) {
+    if (message.parts.empty()) message.parts.push_back({std::exchange(message.content, {})});
+    message.parts.insert(message.parts.end(), result.parts.begin(), result.parts.end());
+  }
+  Append(message, "\n</tool_response>", "");
+}
+
 }  // namespace
 
 Dialog WithToolsAsText(const Dialog& dialog) {
@@ -44,19 +60,15 @@ Dialog WithToolsAsText(const Dialog& dialog) {
   for (const auto& message : dialog.messages) {
     const bool is_result = message.role == "tool";
     if (message.role == "system" && result.messages.size() == 1 && &message == &dialog.messages.front()) {
-      auto instructions = std::move(result.messages.front().content);
-      result.messages.front() = message;
-      Append(result.messages.front().content, instructions, "\n\n");
+      const auto instructions = std::exchange(result.messages.front(), message).content;
+      Append(result.messages.front(), instructions, "\n\n");
     } else if (is_result) {
-      const auto text = "<tool_response>\n" + message.content + "\n</tool_response>";
       // Many templates want the roles in turns.
-      if (follows_result)
-        Append(result.messages.back().content, text, "\n");
-      else
-        result.messages.push_back({"user", text});
+      if (!follows_result) result.messages.push_back({"user", {}});
+      AppendResult(result.messages.back(), message);
     } else {
       auto copy = message;
-      for (const auto& call : std::exchange(copy.tool_calls, {})) Append(copy.content, Written(call), "\n");
+      for (const auto& call : std::exchange(copy.tool_calls, {})) Append(copy, Written(call), "\n");
       result.messages.push_back(std::move(copy));
     }
     follows_result = is_result;

@@ -99,7 +99,7 @@ std::optional<ImageEncoder::Waiting> ImageEncoder::TakeNext() {
 std::optional<Event> ImageEncoder::EncodeNext(ReadRequest& request, Projector& projector) {
   if (request.terms.IsOverdue(std::chrono::steady_clock::now())) {
     return Failed(request, ErrorCode::kDeadlineExceeded, Fault::kOverload,
-                  "its deadline passed before its images were encoded");
+                  "its deadline passed before its images or audio were encoded");
   }
   auto* next = NextImage(request);
   if (!next) return std::nullopt;
@@ -113,12 +113,12 @@ std::optional<Event> ImageEncoder::EncodeNext(ReadRequest& request, Projector& p
       numbers.insert(numbers.end(), first, first + static_cast<std::ptrdiff_t>(image.n_cells));
     }
     if (UseKept(request.terms.cache_key, tiles, numbers)) return std::nullopt;
-    projector.Encode(*request.image_prompt, next->part, request.images);
+    projector.Encode(*request.media_prompt, next->part, request.images);
     Keep(request.terms.cache_key, tiles, std::move(numbers));
     return std::nullopt;
   } catch (const std::exception& error) {
     return Failed(request, ErrorCode::kFailed, Fault::kDeployment,
-                  std::string("an image could not be encoded: ") + error.what());
+                  std::string(next->is_sound ? "audio" : "an image") + " could not be encoded: " + error.what());
   }
 }
 
@@ -137,7 +137,7 @@ void ImageEncoder::Keep(const std::string& cache_key, const std::vector<PromptIm
                         std::vector<llama_token> numbers) {
   Kept kept{cache_key, std::move(numbers), {}, 0};
   for (const auto* image : images) {
-    if (!image->embeddings) throw std::runtime_error("the image encoder gave fewer images than it told");
+    if (!image->embeddings) throw std::runtime_error("the encoder gave less than it told");
     kept.embeddings.push_back(image->embeddings);
     kept.n_bytes += image->embeddings->size() * sizeof(float);
   }
@@ -156,7 +156,7 @@ void ImageEncoder::Finish(Waiting waiting, std::optional<Event> failure) {
   if (is_current_cancelled_ || is_stopping_) return outbox_.Post({Cancelled(request.id)});
   if (failure) return outbox_.Post({std::move(*failure)});
   if (NextImage(request)) return waiting_.push_back(std::move(waiting));
-  request.image_prompt.reset();
+  request.media_prompt.reset();
   inbox_.Post(std::move(request));
 }
 

@@ -20,10 +20,10 @@
 
 namespace aana::llama {
 
-// Encodes the images of requests whose prompts were read, on a thread of its own, so that they hold up neither other
-// prompts nor the sequences that are decoded. Tenants take turns, image by image; of a tenant's requests the one of the
-// highest priority goes first, of those the oldest. A request whose images are encoded goes to the inbox. Keeps the
-// embeddings of the last images, because the next request of a conversation has the same ones.
+// Encodes the images and sounds of requests whose prompts were read, on a thread of its own, so that they hold up
+// neither other prompts nor the sequences that are decoded. Tenants take turns, image by image; of a tenant's requests
+// the one of the highest priority goes first, of those the oldest. A request whose images are encoded goes to the
+// inbox. Keeps the embeddings of the last images, because the next request of a conversation has the same ones.
 class ImageEncoder {
  public:
   // Both must outlive this.

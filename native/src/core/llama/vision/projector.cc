@@ -16,7 +16,7 @@
 namespace aana::llama {
 namespace {
 
-constexpr const char* kWhat = "vision projector";
+constexpr const char* kWhat = "projector";
 
 // mtmd ends the process for some files of other kinds.
 void RequireProjector(const std::string& path) {
@@ -27,12 +27,15 @@ void RequireProjector(const std::string& path) {
     const auto id = header ? gguf_find_key(header.get(), key) : -1;
     return id >= 0 && gguf_get_kv_type(header.get(), id) == GGUF_TYPE_STRING ? gguf_get_val_str(header.get(), id) : "";
   };
-  const auto id = header ? gguf_find_key(header.get(), "clip.has_vision_encoder") : -1;
-  const bool sees =
-      id >= 0 && gguf_get_kv_type(header.get(), id) == GGUF_TYPE_BOOL && gguf_get_val_bool(header.get(), id);
-  if (text("general.architecture") == "clip" && sees) return;
+  const auto has = [&](const char* key) {
+    const auto id = header ? gguf_find_key(header.get(), key) : -1;
+    return id >= 0 && gguf_get_kv_type(header.get(), id) == GGUF_TYPE_BOOL && gguf_get_val_bool(header.get(), id);
+  };
+  const bool has_encoder = has("clip.has_vision_encoder") || has("clip.has_audio_encoder");
+  if (text("general.architecture") == "clip" && has_encoder) return;
   throw LoadError(std::string(kWhat) + " " + path +
-                  " is not an image encoder for language models (the architecture clip with clip.has_vision_encoder)");
+                  " is not an encoder of images or audio for language models (the architecture clip with "
+                  "clip.has_vision_encoder or clip.has_audio_encoder)");
 }
 
 using LoadFunction = decltype(&aana_load_projector);

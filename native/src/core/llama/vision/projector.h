@@ -11,24 +11,28 @@
 
 namespace aana::llama {
 
-// An image encoder whose output a language model reads like embeddings of tokens.
+// An encoder of images, of sounds or of both, whose output a language model reads like embeddings of tokens.
 class Projector {
  public:
   virtual ~Projector() = default;
 
+  virtual bool ReadsImages() const = 0;
+  virtual bool ReadsSounds() const = 0;
   // Whether the model reads an image in one pass.
   virtual bool NeedsWholeImages() const = 0;
+  // Returns a number of tokens that a sound has more of, without looking at it. Any thread.
+  virtual size_t LeastTokens(const Sound& sound) const = 0;
 
   struct Layout {
     std::vector<llama_token> tokens;
     std::vector<PromptImage> images;
   };
-  // Returns the tokens of a prompt with images, without looking at the pixels. Any thread. Throws std::invalid_argument
-  // for an image that the encoder does not take.
-  virtual Layout Read(const ImagePrompt& prompt) const = 0;
+  // Returns the tokens of a prompt with media, without looking at pixels and samples. Any thread. Throws
+  // std::invalid_argument for media that the encoder does not take.
+  virtual Layout Read(const MediaPrompt& prompt) const = 0;
   // Computes the embeddings of the images of `layout` that come from the part `part` of the prompt. One thread at a
   // time. Throws std::runtime_error.
-  virtual void Encode(const ImagePrompt& prompt, size_t part, std::vector<PromptImage>& images) = 0;
+  virtual void Encode(const MediaPrompt& prompt, size_t part, std::vector<PromptImage>& images) = 0;
 };
 
 // `model` must outlive the projector. Throws LoadError.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include "core/llama/prompt/prompt.h"
@@ -14,8 +15,9 @@
 
 namespace aana::llama {
 
-// Which tokens of a prompt are an image, or a tile of one. In lists of tokens they have negative numbers that tell
-// images apart.
+// Which tokens of a prompt are an image or a tile of one, or a sound or a window of one: the model reads what encoders
+// make of sounds like images, and below the prompt both are called images. In lists of tokens they have negative
+// numbers that tell them apart.
 struct ImageCells {
   size_t first = 0;
   size_t n_cells = 0;
@@ -32,15 +34,23 @@ struct PromptImage : ImageCells {
   std::vector<std::array<llama_pos, 4>> positions;
   // Whether a cell attends only to cells before it. Otherwise all cells are computed in one pass.
   bool is_causal = true;
+  bool is_sound = false;
   size_t part = 0;        // of the prompt
   Embeddings embeddings;  // null until the image is encoded
 };
 
 // What the images of a prompt are made from.
-struct ImagePrompt {
+struct MediaPrompt {
   std::vector<PromptPart> parts;
-  std::vector<Image> images;
+  std::vector<Media> media;
 };
+
+// Returns how many tokens of a prompt with these images are sounds.
+inline int32_t SoundTokens(const std::vector<PromptImage>& images) {
+  size_t n = 0;
+  for (const auto& image : images) n += image.is_sound ? image.n_cells : 0;
+  return static_cast<int32_t>(n);
+}
 
 // Returns `n` without the last tokens of an image of which `n` tokens have a part only.
 template <class Images>
@@ -61,11 +71,16 @@ llama_pos PositionAfter(const Images& images, size_t n) {
   return static_cast<llama_pos>(position);
 }
 
-// Returns the number of a cell of an image in a list of tokens: 31 bits of the image's digest, other ones for each of
-// eight neighbours, so that lists with the numbers of a whole image are the same only for the same image.
-inline llama_token CellNumber(const Image& image, size_t tile, size_t cell) {
-  uint32_t word = image.digest[cell % image.digest.size()];
-  if (cell % image.digest.size() == 0) word ^= image.width * 0x9E3779B1U ^ image.height * 0x85EBCA77U;
+// Returns the number of a cell of an image or a sound in a list of tokens: 31 bits of its digest, other ones for each
+// of eight neighbours, so that lists with the numbers of a whole image are the same only for the same image.
+inline llama_token CellNumber(const Media& media, size_t tile, size_t cell) {
+  const auto& digest = std::visit([](const auto& one) -> const auto& { return one.digest; }, media);
+  uint32_t word = digest[cell % digest.size()];
+  if (cell % digest.size() == 0) {
+    // An image and a sound with the same bytes are not the same.
+    const auto* image = std::get_if<Image>(&media);
+    word ^= image ? image->width * 0x9E3779B1U ^ image->height * 0x85EBCA77U : 0x27D4EB2FU;
+  }
   word ^= static_cast<uint32_t>(tile) * 0xC2B2AE3DU;
   return static_cast<llama_token>(word | 0x80000000U);
 }

@@ -1,4 +1,4 @@
-import type { ImageReference } from '../../../base/schemas/index.ts';
+import type { AudioReference, ImageReference } from '../../../base/schemas/index.ts';
 import { invalidValue, unsupported } from '../fields.ts';
 import type { ServedModel } from '../../../inference/deployments/index.ts';
 import { audioBytes } from '../audio/audio-input.ts';
@@ -14,14 +14,28 @@ export interface ImagePart {
   readonly target: { readonly type: 'image'; image: ImageReference | undefined };
 }
 
-/** Takes the images of a request. */
-export class ImageParts {
-  readonly parts: ImagePart[] = [];
-  readonly #model: Pick<ServedModel, 'takesImages'>;
+/** Audio in the arguments of a call, for a model that hears, before it is opened. */
+export interface SoundPart {
+  /** The audio, as a parameter: `messages[0].content[1].input_audio.data`. */
+  param: string;
+  /** Base64. */
+  readonly data: string;
+  /** The part of the dialog in the arguments. It has no audio until the audio is opened. */
+  readonly target: { readonly type: 'audio'; audio: AudioReference | undefined };
+}
+
+export type MediaPart = ImagePart | SoundPart;
+
+type Takes = Pick<ServedModel, 'takesImages' | 'takesAudio'>;
+
+/** Takes the images of a request, and the audio that the model itself hears. */
+export class MediaParts {
+  readonly parts: MediaPart[] = [];
+  readonly #model: Takes;
   readonly #why: string | undefined;
 
-  /** `why` says why images are not opened for such requests, whatever the model takes. */
-  constructor(model: Pick<ServedModel, 'takesImages'>, why?: string) {
+  /** `why` says why media are not opened for such requests, whatever the model takes. */
+  constructor(model: Takes, why?: string) {
     this.#model = model;
     this.#why = why;
   }
@@ -30,7 +44,7 @@ export class ImageParts {
    * Returns the part of the arguments for the image of a part, which is named like `messages[0].content[1]`. Throws
    * `UnsupportedParameter` if the model takes none, and `InvalidParameter` for an address that is none.
    */
-  take(url: string, part: string): ImagePart['target'] {
+  takeImage(url: string, part: string): ImagePart['target'] {
     if (!this.#model.takesImages)
       throw unsupported(
         `${part}.type`,
@@ -45,19 +59,32 @@ export class ImageParts {
     this.parts.push({ param, url, target });
     return target;
   }
+
+  /** Like {@link takeImage}, for the audio of a part in base64. */
+  takeAudio(data: string, part: string): SoundPart['target'] {
+    if (!this.#model.takesAudio)
+      throw unsupported(`${part}.type`, 'the model takes no content of the type input_audio');
+    if (this.#why !== undefined) throw unsupported(`${part}.type`, this.#why);
+    const target: SoundPart['target'] = { type: 'audio', audio: undefined };
+    this.parts.push({ param: `${part}.input_audio.data`, data, target });
+    return target;
+  }
 }
 
-/** Opens images and writes them to their places. They are closed with what it returns. */
-export type OpenImages = (images: readonly ImagePart[], context: RunContext) => Promise<AsyncDisposable>;
+/** Opens media and writes them to their places. They are closed with what it returns. */
+export type OpenMedia = (parts: readonly MediaPart[], context: RunContext) => Promise<AsyncDisposable>;
 
-/** Refuses images, for requests that nobody waits for. */
-export const refuseImages: OpenImages = async ([first]) => {
-  if (first) throw unsupported(first.param, 'images are opened only for requests that wait for their answer');
+/** Refuses media, for requests that nobody waits for. */
+export const refuseMedia: OpenMedia = async ([first]) => {
+  if (first) throw unsupported(first.param, 'images and audio are opened only for requests that wait for their answer');
   return { [Symbol.asyncDispose]: async () => {} };
 };
 
-/** Takes no images, because their tokens have no texts. */
-export const REFUSED_IMAGES = new ImageParts({ takesImages: true }, 'the tokens of images cannot be told');
+/** Takes no media, because their tokens have no texts. */
+export const REFUSED_MEDIA = new MediaParts(
+  { takesImages: true, takesAudio: true },
+  'the tokens of images and audio cannot be told',
+);
 
 const ADDRESS = /^(https?:\/\/|data:)/i;
 const DATA_URL = /^data:image\/[\w.+-]+(?:;[\w.+-]+=[\w.+-]+)*;base64,/i;

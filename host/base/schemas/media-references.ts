@@ -14,3 +14,19 @@ export const ImageReference = z
     ),
   );
 export type ImageReference = z.infer<typeof ImageReference>;
+
+/** Channels of a decoded media. */
+const MAX_CHANNELS = 64;
+
+/**
+ * Decoded audio for a replica, in files, so that samples never cross a socket. Each channel is one artifact of raw
+ * little-endian 32-bit floats in [−1, 1], mono, 16 kHz. A media without an audio track has no channels, or artifacts of
+ * 0 bytes.
+ */
+export const AudioReference = z.strictObject({
+  channels: z
+    .array(z.strictObject({ artifact: Artifact, samples: z.int().check(z.minimum(0)) }))
+    .check(z.maxLength(MAX_CHANNELS)),
+  sample_rate: z.literal(16000),
+});
+export type AudioReference = z.infer<typeof AudioReference>;

@@ -246,8 +246,6 @@ Images('hostile images are refused with their place', async () => {
     null,
     /limit is 50000 bytes/,
   );
-  const assistant = { messages: [{ role: 'assistant', content: [imageUrl(dataUrl(lions))] }] };
-  await refused(await send('', assistant), 400, 'messages[0].content[0].type', /only messages of the user have images/);
   await refused(await send([imageUrl(dataUrl(lions))], { overflow: 'shift' }), 400, null, /cannot be shortened/);
   const input = [{ role: 'user', content: [{ type: 'input_image', image_url: dataUrl(lions) }] }];
   const background = await at.post('/v1/responses', { model: 'seeing', input, background: true });
@@ -256,6 +254,29 @@ Images('hostile images are refused with their place', async () => {
   const response = await at.post('/v1/responses', { model: 'seeing', input: stored });
   await refused(response, 400, 'input[0].content[0].file_id', /stored files are not opened/);
   assert.is((await send([question])).status, 200);
+});
+
+Images('images are read in messages of every role', async () => {
+  const told = new Set<number>();
+  for (const role of ['system', 'developer', 'user', 'assistant', 'tool']) {
+    const call = { id: 'call_1', type: 'function', function: { name: 'look', arguments: '{}' } };
+    const asking = role === 'tool' ? [{ role: 'assistant', content: null, tool_calls: [call] }] : [];
+    const given = (content: unknown): object => ({
+      messages: [
+        ...asking,
+        { role, content, ...(role === 'tool' && { tool_call_id: 'call_1' }) },
+        { role: 'user', content: [question] },
+      ],
+    });
+    const promptOf = async (content: unknown): Promise<number> => {
+      const response = await send('', given(content));
+      const text = await response.text();
+      assert.is(response.status, 200, `${role}: ${text}`);
+      return (JSON.parse(text) as { usage: { prompt_tokens: number } }).usage.prompt_tokens;
+    };
+    told.add((await promptOf([question, imageUrl(dataUrl(lions))])) - (await promptOf([question])));
+  }
+  assert.ok(Math.min(...told) >= IMAGE_TOKENS, [...told].join(', '));
 });
 
 Images('private addresses are refused, and addresses at all where they are not fetched', async () => {
