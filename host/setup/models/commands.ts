@@ -32,14 +32,23 @@ export async function modelsList(store: ModelStore, io: CommandOutput, options: 
       const models = rows.map(({ isDefault: _isDefault, ...row }, index) => ({ ...row, used_by: users[index] ?? [] }));
       return void io.out.write(`${JSON.stringify(models, undefined, 2)}\n`);
     }
-    const cells = rows.map((row, index) => [
-      row.id,
-      row.bytes === undefined ? '' : formatBytes(row.bytes),
-      stateText(row),
-      ...(users.length > 0 ? [users[index]?.join(', ') || '-'] : []),
-      row.licence,
-    ]);
+    const isNamed = ({ use }: CatalogueRow): boolean => use !== undefined;
+    const cells = rows.flatMap((row, index) =>
+      isNamed(row)
+        ? []
+        : [
+            [
+              row.id,
+              row.bytes === undefined ? '' : formatBytes(row.bytes),
+              stateText(row),
+              ...(users.length > 0 ? [users[index]?.join(', ') || '-'] : []),
+              row.licence,
+            ],
+          ],
+    );
     io.out.write(table([['MODEL', 'SIZE', 'HERE', ...(users.length > 0 ? ['USED BY'] : []), 'LICENCE'], ...cells]));
+    const named = rows.filter(isNamed).map(({ id, use = '', sources }) => [id, use, sources.join(', ')]);
+    if (named.length > 0) io.out.write(`\n${table([['ON THE HUB', 'FOR', 'REPOSITORY'], ...named], [])}`);
     if (!options.all)
       io.out.write(
         '\nWhisper models also come as :f16 and :q5_1 ("models list --all" shows every file); ' +
@@ -143,14 +152,17 @@ function stateText(row: CatalogueRow): string {
   return row.state === 'present' ? 'yes' : '-';
 }
 
-function table(rows: readonly (readonly string[])[]): string {
+/** Columns in `right` end at the same place. */
+function table(rows: readonly (readonly string[])[], right: readonly number[] = [1]): string {
   const columns = rows[0]?.length ?? 0;
   const widths = Array.from({ length: columns }, (_, column) =>
     Math.max(...rows.map((row) => row[column]?.length ?? 0)),
   );
   const lines = rows.map((row) =>
     row
-      .map((cell, column) => (column === 1 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0)))
+      .map((cell, column) =>
+        right.includes(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+      )
       .join('  ')
       .trimEnd(),
   );

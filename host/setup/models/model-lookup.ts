@@ -4,6 +4,7 @@ import path from 'node:path';
 import { type AanaError, fail } from '../../base/core/errors.ts';
 import { partNames } from '../../base/core/model-files/split-file-names.ts';
 import { catalogue, findEntry, variantsOf } from './catalogue.ts';
+import { findHubModel, hubModels } from './sources/hub-models.ts';
 import {
   hubFolder,
   importFolder,
@@ -43,7 +44,9 @@ export async function lookUp(id: string, cacheDir: string): Promise<Lookup> {
   }
   if (isImportId(id)) {
     const [stored] = await storedIn(path.join(cacheDir, importFolder(id)));
-    return stored ? { state: 'target', target: targetOfSidecar(stored, importFolder(id)) } : { state: 'unknown' };
+    if (stored) return { state: 'target', target: targetOfSidecar(stored, importFolder(id)) };
+    const known = findHubModel(id);
+    return known ? lookUp(known.repo, cacheDir) : { state: 'unknown' };
   }
   const reference = parseHubReference(id);
   if (!reference) return { state: 'unknown' };
@@ -84,9 +87,8 @@ export function targetOfSidecar({ file, sidecar }: StoredFile, folder: string): 
 export function unknownModelError(id: string): AanaError {
   const variants = variantsOf(id);
   const [name = ''] = id.toLowerCase().split(':');
-  const near = [...new Set(catalogue.map((entry) => entry.name))].filter(
-    (known) => known.includes(name) || name.includes(known),
-  );
+  const names = [...catalogue, ...hubModels].map((model) => model.name);
+  const near = [...new Set(names)].filter((known) => known.includes(name) || name.includes(known));
   const hint =
     variants.length > 0
       ? `its variants are ${variants.map((entry) => entry.variant).join(', ')}`

@@ -6,6 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../base/core/log/logger.ts';
 import { catalogue, findEntry } from './catalogue.ts';
+import { hubModels } from './sources/hub-models.ts';
 import { modelsList, modelsPath, modelsPull, modelsRemove, type UsersOfFiles } from './commands.ts';
 import { writeTinyWhisper } from './convert/make-whisper.test.fixture.ts';
 import { type FileServer, startFileServer } from './sources/file-server.test.fixture.ts';
@@ -417,6 +418,31 @@ Store('takes all parts of a split model from a path or an import', async ({ stor
   assert.match(await messageOf(store.resolve(alone)), /this is part 2 of 3 of a split model; name its files/);
 });
 
+for (const { name, repo, use } of hubModels)
+  Store(
+    `${name} is the best model of its repository, with its projector where it has one`,
+    async ({ store, server }) => {
+      const projector = 'mmproj-F16.gguf';
+      const names = ['README.md', 'model-Q8_0.gguf', 'model-Q4_K_M.gguf', projector, 'mmproj-Q8_0.gguf'];
+      server.handler = (request, response) => {
+        if (!request.url?.startsWith(`/api/models/${repo}?`)) return false;
+        const siblings = names.map((rfilename) => ({ rfilename, size: GGUF.length, lfs: { sha256: GGUF_SHA256 } }));
+        response.end(JSON.stringify({ siblings, cardData: { license: 'mit' } }));
+        return true;
+      };
+      for (const file of names) server.files.set(`/${repo}/resolve/main/${file}`, GGUF);
+      const listed = (await store.list()).filter(({ id }) => id === name);
+      assert.equal([listed.length, listed[0]!.use, listed[0]!.state], [1, use, 'absent']);
+      assert.is(await store.idOf(name.toUpperCase()), name);
+      const model = await store.pull(name);
+      assert.is(model.id, `${repo}/model-Q4_K_M.gguf`);
+      assert.is((await store.resolve(name))?.path, model.path);
+      if (/images|audio/.test(use)) assert.is((await store.pull(name, { projector: true })).id, `${repo}/${projector}`);
+      assert.not((await store.list()).some(({ id }) => id === name));
+      assert.is(await store.remove(name), GGUF.length);
+    },
+  );
+
 Store('throws for an unknown id and suggests similar ids', async ({ store }) => {
   assert.is(await store.resolve('whisper'), undefined);
   assert.match(await messageOf(store.pull('whisper-tiny.en:q2')), /^ModelNotFound: .*variants are q8_0, q5_1, f16/);
@@ -489,6 +515,7 @@ Store('the commands print their results, and each error as one line', async ({ s
   assert.match(text.out, /^MODEL +SIZE +HERE +LICENCE\n/);
   assert.match(text.out, /\nwhisper-base +81\.8 MB +- +MIT\n/);
   assert.match(text.out, /\nowner\/repo\/model-Q8_0\.gguf +\d+ B +yes +mit\n/);
+  assert.match(text.out, /\nON THE HUB +FOR +REPOSITORY\nqwen3-0\.6b +text +hub:Qwen\/Qwen3-0\.6B-GGUF\n/);
   const usersOf: UsersOfFiles = async (files) => files.map((file) => (file.endsWith('model-Q8_0.gguf') ? ['llm'] : []));
   text.out = '';
   assert.is(await modelsList(store, io, { usersOf }), 0);

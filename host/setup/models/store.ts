@@ -8,6 +8,7 @@ import type { WeightType } from '../../base/core/model-files/weight-types.ts';
 import type { Network } from '../../io/outgoing/index.ts';
 import { hashFile, type ReportProgress, withFileLock } from '../packages/index.ts';
 import { catalogue } from './catalogue.ts';
+import { findHubModel, type HubModel, hubModelOf, hubModels } from './sources/hub-models.ts';
 import type { ModelKind } from './catalogue-types.ts';
 import { checkModel } from './convert/check-model-file.ts';
 import { convertedFolder } from './folders/converted-folder.ts';
@@ -75,6 +76,8 @@ export interface CatalogueRow {
   readonly state: 'present' | 'absent' | 'damaged';
   readonly path: string;
   readonly sources: readonly string[];
+  /** What it is for, if it is a model of the hub with a name of its own that is not on this machine. */
+  readonly use?: HubModel['use'] | undefined;
 }
 
 export interface PullOptions {
@@ -106,11 +109,13 @@ export class ModelStore {
     this.#hub = new Hub({ endpoint: options.hfEndpoint, token: options.hfToken, network: options.network });
   }
 
-  /** Returns the catalogue in its order, followed by the other stored files. */
+  /** Returns the catalogue in its order, then the models of the hub that it names, then the other stored files. */
   async list(): Promise<CatalogueRow[]> {
     const rows: CatalogueRow[] = [];
     for (const entry of catalogue) rows.push(await this.#row(targetOfEntry(entry), entry.isDefault));
-    for (const folder of await this.#otherFolders()) {
+    const folders = await this.#otherFolders();
+    for (const model of hubModels) if (!folders.includes(hubFolder(model.repo))) rows.push(this.#hubRow(model));
+    for (const folder of folders) {
       for (const stored of await storedIn(path.join(this.#options.cacheDir, folder)))
         rows.push(await this.#row(targetOfSidecar(stored, folder), true));
     }
@@ -188,7 +193,7 @@ export class ModelStore {
       if (chosen === undefined) throw noProjector(id, `${folder} has no GGUF file with mmproj in its name`);
       return path.join(folder, chosen);
     }
-    const repo = parseHubReference(id)?.repo;
+    const repo = parseHubReference(findHubModel(id)?.repo ?? id)?.repo;
     if (repo === undefined) throw noProjector(id, 'only repositories of the hub and folders are searched');
     const stored = await storedIn(path.join(this.#options.cacheDir, hubFolder(repo)));
     const present = bestProjector(stored.map(({ file }) => file));
@@ -307,7 +312,7 @@ export class ModelStore {
   async idOf(id: string): Promise<string> {
     const found = await lookUp(id, this.#options.cacheDir);
     if (found.state === 'path') throw fail('InvalidInput', `${id} is the path of a file, not the id of a model`);
-    if (found.state === 'repo') return found.repo;
+    if (found.state === 'repo') return hubModelOf(found.repo)?.name ?? found.repo;
     if (found.state === 'unknown') throw unknownModelError(id);
     const { target } = found;
     if (target.kind === 'tool' || target.kind === 'sample')
@@ -406,6 +411,16 @@ export class ModelStore {
     const ofFile = stored.state === 'present' ? stored.sidecar.bytes : target.bytes;
     const bytes = ofFile === undefined ? undefined : ofFile + (await bytesBeside(target, file, state === 'present'));
     return { id, kind, isDefault, bytes, licence, state, path: file, sources: target.sources.map(describeSource) };
+  }
+
+  #hubRow({ name, repo, use }: HubModel): CatalogueRow {
+    const folder = path.join(this.#options.cacheDir, hubFolder(repo));
+    const source = `hub:${repo}`;
+    const licence = `as given at ${source}`;
+    return {
+      ...{ id: name, kind: 'gguf', isDefault: true, bytes: undefined, licence, state: 'absent' },
+      ...{ path: folder, sources: [source], use },
+    };
   }
 
   /** Returns the folders of models from the hub and of imported models. */

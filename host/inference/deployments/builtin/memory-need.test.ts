@@ -139,6 +139,7 @@ const CASES: readonly (readonly [
     BYTES_PER_TOKEN * 4000,
   ],
   ['a file with more layers than there are', { 'llama.block_count': 2 ** 32 - 1 }, {}, 1024 * 2 * 128 * 2 * 4000],
+  ['each nth layer of a hybrid model', { 'llama.full_attention_interval': 4 }, {}, 2 * 2 * 128 * 2 * 4000],
   ['layers on the GPU alone', {}, { gpuLayers: 5 }, (BYTES_PER_TOKEN * 4000) / 2],
 ];
 for (const [what, metadata, settings, contextBytes] of CASES) {

@@ -107,8 +107,11 @@ export async function llamaMemory(
       ? Math.min(tokens, sequences * Math.ceil((window + passTokens) / WINDOW_STEP) * WINDOW_STEP)
       : tokens;
   const period = of('attention.sliding_window_pattern') ?? WINDOW_PERIODS[String(architecture)] ?? 1;
+  /** In hybrid models such as Qwen3.5, each nth layer alone has keys and values. */
+  const interval = Math.max(1, one('full_attention_interval'));
   let cells = 0; // of all layers and heads
   for (let layer = 0; layer < Math.min(layers, MOST_LAYERS); layer += 1) {
+    if ((layer + 1) % interval !== 0) continue;
     const kvHeads = typeof headsOfValues === 'number' ? headsOfValues : (headsOfValues[layer] ?? 0);
     const isWindowed = typeof period === 'number' ? (layer + 1) % period !== 0 : period[layer] === 1;
     cells += kvHeads * (isWindowed ? inWindow : tokens);
