@@ -3,6 +3,7 @@ import { packageVersion } from '../base/core/package-root.ts';
 import { ANTHROPIC_API, ANTHROPIC_MODELS, anthropicRoutes } from '../apis/anthropic/index.ts';
 import { createHttpFace, type HttpAppOptions, type HttpFace } from '../apis/http/index.ts';
 import { isPaidPath, OPENAI_API, openAiRoutes, type OpenAiRoutesOptions, realtimeRoute } from '../apis/openai/index.ts';
+import { mediaInput } from './ports/media-input.ts';
 import type { Services } from './services.ts';
 
 export interface HttpFaceOptions extends Pick<
@@ -62,28 +63,7 @@ function openAiOptions(config: Config, services: Services): OpenAiRoutesOptions 
     models: services.directory,
     clientSecrets: services.clientSecrets,
     createdAfterS: config.openai.responses.created_after,
-    audioInput: config.openai.audio_input,
-    openAudio: async (file, signal) => {
-      const media = await services.openMedia();
-      return media.openAudio({ content: 'file' }, { files: new Map([['file', file]]), signal });
-    },
-    openSound: async (file, signal, { audio_track } = {}) => {
-      const media = await services.openMedia();
-      return media.openSound({ content: 'file', audio_track }, { files: new Map([['file', file]]), signal });
-    },
-    imageInput: config.openai.image_input,
-    imageScope: async () => {
-      const media = await services.openMedia();
-      const scope = media.openScope({ maxBytes: config.openai.image_input.max_bytes });
-      return {
-        open: async (source, signal) => {
-          const [address, files] =
-            'url' in source ? [source, new Map()] : [{ content: 'file' }, new Map([['file', source]])];
-          return (await scope.openImage(address, { files, signal })).forModel({ signal });
-        },
-        [Symbol.asyncDispose]: () => scope[Symbol.asyncDispose](),
-      };
-    },
+    ...mediaInput(services, config),
     responses: services.responses,
     background: services.background,
     files: services.files,

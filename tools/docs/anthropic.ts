@@ -94,7 +94,7 @@ result.type);
 that two requests have, for \`params\` that are no object, and for more than \`openai.batches.maximum_requests\` \
 requests. All of them together may have \`limits.max_json_bytes\` and \`limits.max_json_elements\`, because they are \
 one body: about 10,000 short requests by default. What is wrong in \`params\` is the result of this request, \
-\`errored\` with the error of the route. So are \`stream: true\`, images, documents in base64, and a model that the \
+\`errored\` with the error of the route. So are \`stream: true\`, documents in base64, and a model that the \
 key does not allow.
 - Batches are worked off as [those of OpenAI's API](openai-compatibility.md#batches), with the same settings \
 \`openai.batches.…\`: a batch is a [task](tasks.md), takes turns with other users, goes on after a restart, and \

@@ -347,11 +347,12 @@ in the page
 
 ## Audio, files and images in dialogs
 
-Language models here read text, and images if they have a vision projector. With \`openai.audio_input.deployment\`, \
-the name of a deployment of speech to text, a message of the user can have audio: \`input_audio\` in \
-\`/v1/chat/completions\` and \`/v1/responses\`, and there also \`input_file\` with a \`file_data\` such as \
-\`data:audio/wav;base64,…\`. The audio becomes its transcript, as a text in the same place, before the model sees the \
-dialog. A stored response has the transcript and not the audio.
+Language models here read text, and images and audio if they have a projector for them. A message can have audio: \
+\`input_audio\` in \`/v1/chat/completions\` and \`/v1/responses\`, and there also \`input_file\` with a \
+\`file_data\` such as \`data:audio/wav;base64,…\`. A [model that hears](deployments.md#audio) gets the audio itself. \
+For other models, \`openai.audio_input.deployment\` names a deployment of speech to text: audio of the user becomes \
+its transcript, as a text in the same place, before the model sees the dialog. A stored response has what the model \
+got: the transcript, or the audio, which is opened again when the dialog goes on.
 
 \`\`\`ts
 import { readFileSync } from 'node:fs';
@@ -363,8 +364,11 @@ const spoken = await client.chat.completions.create({ model: 'llm_deployment', m
 - The file can be in every form that ffmpeg reads, whatever \`format\` says. The media checks of uploads hold.
 - A request may have \`openai.audio_input.max_bytes\` of audio in addition to \`limits.max_json_bytes\`, in \
 \`limits.max_files\` parts. The server holds it in memory.
-- A key for single models needs the scope of this deployment, too.
-- Without the setting, audio is refused (400). \`/v1/responses/input_tokens\` and \`/v1/messages\` take no audio.
+- For a transcript, a key for single models needs the scope of that deployment, too.
+- \`usage.prompt_tokens_details.audio_tokens\` of a chat completion tells the tokens that the model has heard.
+- Without the setting, audio for a model that does not hear is refused (400). A response in the background has the \
+transcript, also with a model that hears, and requests of a batch take audio only for a model that hears. \
+\`/v1/responses/input_tokens\` and \`/v1/messages\` take no audio.
 - A file of the user is read as text, a stored one by its \`file_id\`, and one in the request as \`file_data\`, which \
 is base64 or a data URL: \`{"type": "file", "file": {"file_id"}}\` in \`/v1/chat/completions\`, and \`{"type": \
 "input_file", "file_id"}\` in \`/v1/responses\` and \`/v1/responses/input_tokens\`. It becomes a text in the same \
@@ -380,9 +384,9 @@ two are read at a time.
 - The server never opens the address of a file.
 
 A model takes images if its deployment names a [vision projector](deployments.md#images): \`image_url\` in \
-\`/v1/chat/completions\`, \`input_image\` in \`/v1/responses\`, and \`image\` in \`/v1/messages\`, in messages of the \
-user. Other models refuse them (400, \`unsupported_parameter\`, with the part in \`param\`), and nothing is opened. \
-\`OpenAITextGenerationDeployment\` passes images on to its server.
+\`/v1/chat/completions\`, \`input_image\` in \`/v1/responses\`, and \`image\` in \`/v1/messages\`, in messages \
+of every role that the model's chat template writes. Other models refuse them (400, \`unsupported_parameter\`, with \
+the part in \`param\`), and nothing is opened. \`OpenAITextGenerationDeployment\` passes images on to its server.
 
 \`\`\`ts
 const picture = readFileSync('picture.png').toString('base64');
@@ -412,7 +416,7 @@ megapixels is scaled down before the model gets it.
 - \`detail\` is accepted and has no effect: the projector decides how many tokens an image has. \`usage\` counts them \
 among the tokens of the prompt.
 - A stored response keeps its images as the client gave them, and opens them again when the dialog goes on. Images of \
-stored files (\`file_id\`), images in responses in the background and in batches, \`/v1/responses/input_tokens\`, and \
+stored files (\`file_id\`), images in responses in the background, \`/v1/responses/input_tokens\`, and \
 \`overflow\`, \`truncation\`, \`prompt_logprobs\` and \`reproducible\` beside an image are refused (400).
 
 ## Batches

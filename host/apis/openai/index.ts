@@ -23,7 +23,7 @@ export { isPaidPath, OPENAI_API } from './http/openai-api.ts';
 export type { OpenAiRoutesOptions } from './http/openai-options.ts';
 export { type OpenAiHttpOptions, readJsonRequest, withinTime } from './http/openai-request.ts';
 export { mediaOpener } from './media/media-input.ts';
-export { type MediaPart, MediaParts, type OpenMedia, refuseMedia } from './media/media-part.ts';
+export { type MediaPart, MediaParts, type OpenMedia } from './media/media-part.ts';
 export { answerOf, type ModelCall, piecesOf, withDetails, withPromptTokens } from './model-call.ts';
 export type { ResolvedModel } from './models/model-names.ts';
 export { type ModelRoute, routed, routeOf } from './models/model-route.ts';

@@ -1,8 +1,9 @@
-import { backgroundWork, batchWork, OPENAI_BATCHES } from '../../apis/openai/index.ts';
+import { backgroundWork, batchWork, mediaOpener, OPENAI_BATCHES } from '../../apis/openai/index.ts';
 import type { Config } from '../../base/config/index.ts';
 import { MESSAGE_BATCHES } from '../../apis/anthropic/index.ts';
 import type { HostWork } from '../../data/tasks/index.ts';
 import type { Services } from '../services.ts';
+import { mediaInput } from './media-input.ts';
 
 /** Returns the work of tasks that make responses, over the parts of an application. */
 export function backgroundWorkOf(
@@ -24,14 +25,24 @@ export const BATCH_FORMATS = [OPENAI_BATCHES, MESSAGE_BATCHES] as const;
 
 /** Returns the work of the tasks of batches, over the parts of an application. */
 export function batchWorkOf(
-  { storage, files, directory, responses }: Pick<Services, 'storage' | 'files' | 'directory' | 'responses'>,
-  { openai: { batches, strict, hosted_tools: hostedTools }, limits }: Config,
+  services: Pick<Services, 'storage' | 'files' | 'directory' | 'responses' | 'uploads' | 'openMedia'>,
+  config: Config,
 ): HostWork {
+  const { storage, files, directory, responses } = services;
+  const {
+    openai: { batches, strict, hosted_tools: hostedTools },
+    limits,
+  } = config;
   const endpoint = batchWork({
     storage,
     files,
     models: directory,
     responses,
+    openMedia: mediaOpener({
+      openai: mediaInput(services, config),
+      limits,
+      tempDir: () => services.uploads.path(),
+    }),
     strict,
     hostedTools,
     limits,

@@ -118,7 +118,7 @@ const toolCall = ({ id, name, input }: BlockOf<'tool_use'>): NonNullable<Request
   function: { name, arguments: typeof input === 'string' ? input : JSON.stringify(input ?? {}) },
 });
 
-/** A result of a tool as a message, and its images, which only messages of the user can have. */
+/** A result of a tool, and its images for the message of the user, because not all templates write them here. */
 interface ToolResult {
   readonly located: LocatedMessage;
   readonly images: readonly LocatedBlock[];

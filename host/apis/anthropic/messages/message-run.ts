@@ -10,7 +10,6 @@ import {
   newHead,
   type OpenMedia,
   prefixOf,
-  refuseMedia,
   type ResolvedModel,
   routed,
   routeOf,
@@ -94,6 +93,9 @@ const refuseFiles: ReadFiles = async ([first]) => {
 };
 
 /** The requests of batches. */
-export const MESSAGE_OPERATION = batchOperation('chat', MESSAGES_FIELDS, async (request, { models }, context) =>
-  answerMessage(models, await messageRun(models, request, context, refuseFiles), context, refuseMedia),
+export const MESSAGE_OPERATION = batchOperation(
+  'chat',
+  MESSAGES_FIELDS,
+  async (request, { models, openMedia }, context) =>
+    answerMessage(models, await messageRun(models, request, context, refuseFiles), context, openMedia),
 );

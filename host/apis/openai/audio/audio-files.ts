@@ -2,9 +2,16 @@ import { audioBytes } from './audio-input.ts';
 import { blaming } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
 import { tooLarge } from '../../http/request/too-large.ts';
-import type { OpenedAudio } from '../http/openai-options.ts';
-import type { OpenAiHttpOptions } from '../http/openai-request.ts';
+import type { FormLimits } from '../../http/request/form/read-form.ts';
+import type { UploadFolders } from '../../http/request/form/uploads.ts';
+import type { OpenAiRoutesOptions, OpenedAudio } from '../http/openai-options.ts';
 import { openSoundBytes } from './open-sound.ts';
+
+/** What opens the audio of requests. */
+export type AudioOptions = UploadFolders & {
+  readonly limits: FormLimits;
+  readonly openai: Pick<OpenAiRoutesOptions, 'audioInput' | 'openAudio'>;
+};
 
 /** Audio of a request in base64, and the parameter that has it. */
 interface EncodedAudio {
@@ -21,7 +28,7 @@ export interface AudioFile<Part extends EncodedAudio = EncodedAudio> {
 /** Returns the files of the audio of a request. Throws errors that name the part if there are too many or too large. */
 export function audioFiles<Part extends EncodedAudio>(
   parts: readonly Part[],
-  { openai, limits }: OpenAiHttpOptions,
+  { openai, limits }: AudioOptions,
 ): AudioFile<Part>[] {
   const excess = parts[limits.max_files];
   if (excess) throw invalidValue(excess.param, `a request may have ${limits.max_files} parts with audio`);
@@ -35,7 +42,7 @@ export function audioFiles<Part extends EncodedAudio>(
 /** Decodes the file of an audio to its end. Errors name the part. */
 export function openAudioFile(
   { part: { param }, bytes }: AudioFile,
-  options: OpenAiHttpOptions,
+  options: AudioOptions,
   signal: AbortSignal,
 ): Promise<OpenedAudio> {
   const blame = { VideoReadingException: param, AudioReadingException: param, MediaTooLongException: param };

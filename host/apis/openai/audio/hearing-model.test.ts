@@ -8,7 +8,9 @@ import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { wavOf } from '../../../inference/engines/openai/wav.ts';
 import { makeFolder } from '../../../application/fixtures/test-app.ts';
 import { muteVideo, speechPath } from '../../../test/helpers/media/media.ts';
+import { until } from '../../../test/helpers/server.ts';
 import { skip } from '../../../test/skip.ts';
+import { CHAT, jsonl, lineOf } from '../fixtures/batch-inputs.ts';
 import { chatOf, refused } from '../fixtures/chats.ts';
 import { writeSeeing } from '../fixtures/images.ts';
 import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../fixtures/openai-app.ts';
@@ -40,8 +42,12 @@ const audio = (data = speech): object => ({ type: 'input_audio', input_audio: { 
 const chat = (content: unknown, more?: object) => chatOf('hearing', content, more);
 const send = (content: unknown, more?: object): Promise<Response> =>
   at.post('/v1/chat/completions', chat(content, more));
-const tone = (seed: number, samples: number): string =>
-  wavOf(Float32Array.from({ length: samples }, (_, n) => 0.3 * Math.sin(n / seed))).toString('base64');
+function tone(seed: number, samples: number, rate = 16_000): string {
+  const file = wavOf(Float32Array.from({ length: samples }, (_, n) => 0.3 * Math.sin(n / seed)));
+  file.writeUInt32LE(rate, 24);
+  file.writeUInt32LE(2 * rate, 28);
+  return file.toString('base64');
+}
 
 Hearing(
   'the model hears the audio itself, without a deployment that transcribes, and its tokens are told',
@@ -111,8 +117,9 @@ Hearing('audio that cannot be read is refused with its place', async () => {
   await refused(await send([audio(tone(3, 0))]), 400, null, /./);
   const third = 'messages[0].content[2].input_audio.data';
   await refused(await send([audio(), audio(), audio()]), 400, third, /may have 2 parts with audio/);
-  await refused(await send([audio(tone(3, 16_000 * 60 * 10))]), 400, 'messages', /context holds 256/);
+  await refused(await send([audio(tone(3, 1000 * 60 * 10, 1000))]), 400, 'messages', /context holds 256/);
   assert.is((await send([audio(tone(3, 1)), question])).status, 200);
+  assert.is((await send([audio(tone(3, 44_100, 44_100)), question])).status, 200);
 });
 
 Hearing('a model that only sees hears nothing, and what cannot wait hears nothing', async () => {
@@ -126,6 +133,23 @@ Hearing('a model that only sees hears nothing, and what cannot wait hears nothin
   assert.is(await call.catch((error: Error) => error.name), 'AudioNotSupported');
   const tokens = await at.post('/tokenize', { model: 'hearing', messages: [{ role: 'user', content: [audio()] }] });
   assert.is.not(tokens.status, 200);
+});
+
+Hearing('requests of a batch are heard like others', async () => {
+  const heard = chat([question, audio(tone(3, 4000))]);
+  const alone = await client.chat.completions.create(heard);
+  const lines = [lineOf('heard', heard), lineOf('unreadable', chat([audio('AAAA')]))];
+  const file = await client.files.create({ file: new File([jsonl(lines)], 'batch.jsonl'), purpose: 'batch' });
+  const { id } = await client.batches.create({ input_file_id: file.id, endpoint: CHAT, completion_window: '24h' });
+  let batch = await client.batches.retrieve(id);
+  await until(async () => (batch = await client.batches.retrieve(id)).status === 'completed');
+  const read = async (file_id: string): Promise<{ custom_id: string; response: { body: unknown } }> =>
+    JSON.parse(await (await client.files.content(file_id)).text());
+  const answer = (await read(batch.output_file_id!)).response.body as OpenAI.ChatCompletion;
+  assert.is(answer.choices[0]!.message.content, alone.choices[0]!.message.content);
+  assert.is(answer.usage!.prompt_tokens_details!.audio_tokens, WINDOW_TOKENS);
+  const { response } = await read(batch.error_file_id!);
+  assert.match(JSON.stringify(response.body), /messages\[0\]\.content\[0\]\.input_audio\.data/);
 });
 
 Hearing('clients that leave end the work for their audio', async () => {

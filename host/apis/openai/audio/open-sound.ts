@@ -2,7 +2,7 @@ import { fail } from '../../../base/core/errors.ts';
 import type { UploadedFile } from '../../../endpoints/registry/index.ts';
 import { withTemporaryFile } from '../../http/request/form/temporary-file.ts';
 import type { OpenAiRoutesOptions, OpenedAudio, OpenedSound } from '../http/openai-options.ts';
-import type { OpenAiHttpOptions } from '../http/openai-request.ts';
+import type { AudioOptions } from './audio-files.ts';
 
 /**
  * Decodes the audio of a file without a wait for the end of decoding that takes a while. Throws `AudioReadingException`
@@ -26,11 +26,7 @@ async function withTrack<Audio extends AsyncDisposable>(audio: Audio, hasTrack: 
 }
 
 /** Decodes the audio of a file that came inside of a request, to its end. Throws like {@link openSound}. */
-export async function openSoundBytes(
-  bytes: Buffer,
-  options: OpenAiHttpOptions,
-  signal: AbortSignal,
-): Promise<OpenedAudio> {
+export async function openSoundBytes(bytes: Buffer, options: AudioOptions, signal: AbortSignal): Promise<OpenedAudio> {
   return await withTemporaryFile(bytes, options, async (path) => {
     const audio = await options.openai.openAudio({ path, bytes: bytes.length }, signal);
     return await withTrack(audio, audio.channels.length > 0);

@@ -3,7 +3,7 @@ import { answerChat } from '../chat/chat-run.ts';
 import { COMPLETION_FIELDS } from '../completions/completion-fields.ts';
 import { answerCompletion } from '../completions/completion-run.ts';
 import type { Capability } from '../models/capabilities.ts';
-import { refuseMedia } from '../media/media-part.ts';
+import type { OpenMedia } from '../media/media-part.ts';
 import type { HostedToolsPolicy } from '../hosted-tools.ts';
 import { readRequest, type RequestFields, unsupported } from '../fields.ts';
 import type { ModelDirectory } from '../../../inference/deployments/index.ts';
@@ -21,6 +21,7 @@ export type BatchEndpoint = (typeof BATCH_ENDPOINTS)[number];
 export interface BatchScope {
   readonly models: ModelDirectory;
   readonly dialogs: Dialogs;
+  readonly openMedia: OpenMedia;
   /** Whether a parameter without effect is refused. */
   readonly strict: boolean;
   readonly hostedTools: HostedToolsPolicy;
@@ -55,8 +56,8 @@ export function batchOperation<Fields extends RequestFields>(
 
 /** The requests of each path. */
 export const BATCH_OPERATIONS: Readonly<Record<BatchEndpoint, BatchOperation>> = {
-  '/v1/chat/completions': batchOperation('chat', CHAT_FIELDS, (request, { models }, context) =>
-    answerChat(models, request, context, refuseMedia),
+  '/v1/chat/completions': batchOperation('chat', CHAT_FIELDS, (request, { models, openMedia }, context) =>
+    answerChat(models, request, context, openMedia),
   ),
   '/v1/completions': batchOperation('completions', COMPLETION_FIELDS, (request, { models, strict }, context) =>
     answerCompletion(models, request, strict, context),
@@ -64,7 +65,7 @@ export const BATCH_OPERATIONS: Readonly<Record<BatchEndpoint, BatchOperation>> =
   '/v1/embeddings': batchOperation('embeddings', EMBEDDING_FIELDS, (request, { models }, context) =>
     answerEmbeddings(models, request, context),
   ),
-  '/v1/responses': batchOperation('chat', RESPONSE_FIELDS, (request, { models, dialogs }, context) =>
-    answerResponse(models, request, dialogs, context, refuseMedia),
+  '/v1/responses': batchOperation('chat', RESPONSE_FIELDS, (request, { models, dialogs, openMedia }, context) =>
+    answerResponse(models, request, dialogs, context, openMedia),
   ),
 };

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { ForCallers } from '../../../base/core/request-context.ts';
 import { parseInput, type ServedEndpoint } from '../../../endpoints/registry/index.ts';
 import type { HostedToolsPolicy } from '../hosted-tools.ts';
+import type { OpenMedia } from '../media/media-part.ts';
 import type { UserResponses } from '../responses/stored/stored-responses.ts';
 import { type ModelDirectory, onlyModels } from '../../../inference/deployments/index.ts';
 import { batchHasEnded } from '../../../data/storage/index.ts';
@@ -10,6 +11,7 @@ import { BatchAttempt, type BatchAttemptOptions } from './batch-attempt.ts';
 export interface BatchWorkOptions extends BatchAttemptOptions {
   readonly models: ModelDirectory;
   readonly responses: ForCallers<UserResponses>;
+  readonly openMedia: OpenMedia;
   /** Whether a parameter without effect is refused. */
   readonly strict: boolean;
   readonly hostedTools: HostedToolsPolicy;
@@ -30,7 +32,7 @@ const BATCH_PATH = '/v1/batches';
 
 /** Returns the work of the tasks of batches. The output of a task is the id of its batch. */
 export function batchWork(options: BatchWorkOptions): ServedEndpoint {
-  const { storage, models, responses, strict, hostedTools, limits } = options;
+  const { storage, models, responses, openMedia, strict, hostedTools, limits } = options;
   return {
     name: 'batches',
     path: BATCH_PATH,
@@ -47,6 +49,7 @@ export function batchWork(options: BatchWorkOptions): ServedEndpoint {
         const scope = {
           models: onlyModels(models, deployments && new Set(deployments)),
           dialogs: { store: responses.as({ userId }), maxBytes: limits.max_json_bytes },
+          openMedia,
           strict,
           hostedTools,
         };

@@ -1,14 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type AudioFile, audioFiles, openAudioFile } from '../audio/audio-files.ts';
+import { type AudioFile, audioFiles, type AudioOptions, openAudioFile } from '../audio/audio-files.ts';
 import { blaming } from '../blame.ts';
 import { type ImagePart, inlineImage, type OpenMedia, type SoundPart } from './media-part.ts';
 import { invalidValue, unsupported } from '../fields.ts';
 import { withTemporaryFile } from '../../http/request/form/temporary-file.ts';
 import { tooLarge } from '../../http/request/too-large.ts';
-import type { OpenAiHttpOptions } from '../http/openai-request.ts';
+import type { OpenAiRoutesOptions } from '../http/openai-options.ts';
+
+/** What opens the media of requests. */
+export type MediaOptions = AudioOptions & {
+  readonly openai: Pick<OpenAiRoutesOptions, 'imageInput' | 'imageScope'>;
+};
 
 /** Returns the function that opens the media of requests. Its errors name the part of the request. */
-export function mediaOpener(options: OpenAiHttpOptions): OpenMedia {
+export function mediaOpener(options: MediaOptions): OpenMedia {
   return async (parts, { signal }) => {
     const opened: AsyncDisposable[] = [];
     const close = async (): Promise<void> => {
@@ -31,7 +36,7 @@ export function mediaOpener(options: OpenAiHttpOptions): OpenMedia {
 
 async function openSound(
   file: AudioFile<SoundPart>,
-  options: OpenAiHttpOptions,
+  options: MediaOptions,
   signal: AbortSignal,
 ): Promise<AsyncDisposable> {
   const audio = await openAudioFile(file, options, signal);
@@ -43,7 +48,7 @@ async function openSound(
 async function openImages(
   images: readonly ImagePart[],
   inline: readonly (Buffer | undefined)[],
-  options: OpenAiHttpOptions,
+  options: MediaOptions,
   signal: AbortSignal,
 ): Promise<AsyncDisposable> {
   const scope = await options.openai.imageScope();
@@ -66,7 +71,7 @@ async function openImages(
 /** Returns the bytes of the images that are in the request; undefined for those that are fetched. */
 async function checkedImages(
   images: readonly ImagePart[],
-  { openai: { imageInput } }: OpenAiHttpOptions,
+  { openai: { imageInput } }: MediaOptions,
 ): Promise<(Buffer | undefined)[]> {
   const excess = images[imageInput.max_images];
   if (excess) throw invalidValue(excess.param, `a request may have ${imageInput.max_images} images`);

@@ -74,12 +74,6 @@ export class MediaParts {
 /** Opens media and writes them to their places. They are closed with what it returns. */
 export type OpenMedia = (parts: readonly MediaPart[], context: RunContext) => Promise<AsyncDisposable>;
 
-/** Refuses media, for requests that nobody waits for. */
-export const refuseMedia: OpenMedia = async ([first]) => {
-  if (first) throw unsupported(first.param, 'images and audio are opened only for requests that wait for their answer');
-  return { [Symbol.asyncDispose]: async () => {} };
-};
-
 /** Takes no media, because their tokens have no texts. */
 export const REFUSED_MEDIA = new MediaParts(
   { takesImages: true, takesAudio: true },

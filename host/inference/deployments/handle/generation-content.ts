@@ -45,7 +45,7 @@ interface Piece {
   readonly tool_calls?: readonly (Call & { readonly index: number })[];
 }
 
-/** Returns the prompt of a call as an attribute. Images are named and not copied. */
+/** Returns the prompt of a call as an attribute. Images and audio are named and not copied. */
 export function promptContent(args: Readonly<Record<string, unknown>>): SpanAttributes {
   const { dialog, prompt, prompts } = args as {
     readonly dialog?: { readonly messages?: readonly Message[] };
@@ -122,13 +122,14 @@ function partsOf({
   tool_calls: calls,
   tool_call_id: id,
 }: Message): Part[] {
-  if (role === 'tool') return [{ type: 'tool_call_response', id, response: content }];
-  const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []);
+  const parts = (typeof content === 'string' ? [{ type: 'text', text: content }] : (content ?? []))
+    .filter(({ text }) => text !== '')
+    .map(({ type, text }) => (text === undefined ? { type } : textPart(text)));
+  if (role === 'tool')
+    return [{ type: 'tool_call_response', id, response: typeof content === 'string' ? content : parts }];
   return [
     ...(reasoning === undefined ? [] : [{ type: 'reasoning', content: reasoning }]),
-    ...parts
-      .filter(({ text }) => text !== '')
-      .map(({ type, text }) => (text === undefined ? { type } : textPart(text))),
+    ...parts,
     ...(calls ?? []).map((call): Part => ({
       ...{ type: 'tool_call', id: call.id, name: call.function.name },
       arguments: call.function.arguments,

@@ -136,6 +136,15 @@ const DIALOG = {
         tool_calls: [{ id: 'c1', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }],
       },
       { role: 'tool', content: 'a cat', tool_call_id: 'c1' },
+      {
+        role: 'tool',
+        content: [
+          { type: 'text', text: 'a dog' },
+          { type: 'image', image: { pixels: 'secret' } },
+          { type: 'audio', audio: { channels: 'secret' } },
+        ],
+        tool_call_id: 'c2',
+      },
     ],
   },
 };
@@ -144,6 +153,16 @@ const MESSAGES = [
   { role: 'user', parts: [{ type: 'text', content: 'What is this?' }, { type: 'image' }] },
   { role: 'assistant', parts: [{ type: 'tool_call', id: 'c1', name: 'look', arguments: '{"at":1}' }] },
   { role: 'tool', parts: [{ type: 'tool_call_response', id: 'c1', response: 'a cat' }] },
+  {
+    role: 'tool',
+    parts: [
+      {
+        type: 'tool_call_response',
+        id: 'c2',
+        response: [{ type: 'text', content: 'a dog' }, { type: 'image' }, { type: 'audio' }],
+      },
+    ],
+  },
 ];
 
 /** Returns the content of the last span. */
