@@ -365,7 +365,8 @@ test("a load fails with the file's name if the file is missing, foreign, truncat
 test('invalid options are refused before the load', async () => {
   for (const changes of [
     { maxSequences: 0 },
-    { maxSequences: 65 },
+    { maxSequences: 257 },
+    { passTokens: 31 },
     { threads: 0.5 },
     { contextTokens: -1 },
     { keyType: 'q2' as 'f16' },
