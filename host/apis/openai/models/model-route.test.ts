@@ -1,6 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { fail } from '../../../base/core/errors.ts';
+import { AanaError, fail } from '../../../base/core/errors.ts';
 import type { ModelAlias, ModelDirectory, ServedModel } from '../../../inference/deployments/index.ts';
 import type { RunContext } from '../run-context.ts';
 import { type ModelWish, routeOf, withModel } from './model-route.ts';
@@ -122,6 +122,9 @@ Routes('lead to the fallbacks in turn after faults that are not the caller’s',
       ['a', 'b', 'c'],
     ],
   );
+  const cause = new AanaError('ReplicaLostError', 'unavailable', 'lost', { fault: 'dependency' });
+  assert.is(await tries({ a: cause }), 'b', 'a deployment that the model calls was lost');
+  fallbacks.splice(0);
   for (const error of [
     fail('InvalidParameter', 'wrong'),
     fail('DeadlineExceeded', 'late', { data: { model_name: 'a' } }),

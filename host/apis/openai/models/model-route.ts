@@ -104,7 +104,7 @@ async function attempt<T>(
 }
 
 /** Faults after which the same request may succeed with another model. */
-const ELSEWHERE: ReadonlySet<Fault> = new Set<Fault>(['deployment', 'replica-lost', 'overload']);
+const ELSEWHERE: ReadonlySet<Fault> = new Set<Fault>(['deployment', 'replica-lost', 'dependency', 'overload']);
 
 const tooLate = (deployment: string, ms: number): Error =>
   fail('DeadlineExceeded', `${deployment} did not begin to answer within ${ms / 1000} seconds`, {
