@@ -1,5 +1,5 @@
 import { flattened } from '../../../base/core/async/async-values.ts';
-import { AanaError } from '../../../base/core/errors.ts';
+import { AanaError, fail } from '../../../base/core/errors.ts';
 import type { ServedMethods } from '../../rpc/index.ts';
 import type { DeploymentHandle } from './deployment-handle.ts';
 import type { HandleOptions } from './handle-options.ts';
@@ -15,8 +15,15 @@ export interface ServedCall {
   readonly feed?: string | undefined;
 }
 
-/** Returns what the host serves to replicas: calls of deployments. */
-export function servedCalls(handle: (name: string, policy: HandleOptions) => DeploymentHandle): ServedMethods {
+/** Returns what the host serves to replicas: calls of the deployments of these names. */
+export function servedCalls(
+  names: readonly string[],
+  handleOf: (name: string, policy: HandleOptions) => DeploymentHandle,
+): ServedMethods {
+  const handle: typeof handleOf = (name, policy) => {
+    if (names.includes(name)) return handleOf(name, policy);
+    throw fail('HandleNotDeclared', `the class does not name deployment ${name} in its handles`);
+  };
   return {
     call: async (asked, context) => {
       const { deployment, method, args, retry } = asked as unknown as ServedCall;

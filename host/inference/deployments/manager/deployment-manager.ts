@@ -124,7 +124,7 @@ export class DeploymentManager {
     });
     this.#starter = new DeploymentStarter(options, {
       methodsOf: (name) => this.#require(name).bound.definition.methods,
-      served: servedCalls((name, policy) => this.#calls.handle(name, policy)),
+      servedTo: (names) => servedCalls(names, (name, policy) => this.#calls.handle(name, policy)),
     });
     this.#changes = new DeploymentChanges(this.#starter, log);
     this.#roomMaker = new RoomMaker(() => this.#deployments.values());

@@ -10,6 +10,7 @@ import type { MethodTable } from '../class/method.ts';
 import type { ServedMethods } from '../../rpc/index.ts';
 import type { DeploymentPlaces } from '../placement/deployment-places.ts';
 import type { ManagedDeployment } from './managed-deployment.ts';
+import { calleesOf } from './call-graph.ts';
 import { replicaVersion } from './version-of.ts';
 
 export interface DeploymentStarterOptions {
@@ -35,8 +36,8 @@ export interface DeploymentStarterOptions {
 export interface OtherDeployments {
   /** Returns the methods of a deployment. Throws `DeploymentNotFound`. */
   methodsOf(name: string): MethodTable;
-  /** What replicas may call. */
-  readonly served: ServedMethods;
+  /** Returns what replicas may call that call the deployments of these names. */
+  servedTo(names: readonly string[]): ServedMethods;
 }
 
 /** Reports progress of one deployment. */
@@ -115,7 +116,6 @@ export class DeploymentStarter {
       nice: this.#options.nice ?? 10,
       onProgress: ({ fraction, text }) => progress(fraction, text),
       makeRoom,
-      served: this.#others.served,
       telemetry: this.#options.telemetry,
       weightOf: this.#options.weightOf,
       ...this.#options.simulated,
@@ -130,6 +130,6 @@ export class DeploymentStarter {
   }
 
   version(bound: BoundDeployment, spec: ReplicaSpec, places: DeploymentPlaces): ReturnType<typeof replicaVersion> {
-    return replicaVersion(bound, spec, places);
+    return { ...replicaVersion(bound, spec, places), served: this.#others.servedTo(calleesOf(bound)) };
   }
 }

@@ -24,7 +24,7 @@ export async function start(
   { log, progress, artifactPath, host }: StartContext,
 ): Promise<Implementation> {
   const type = await importClass(spec);
-  trackRequests(); // the class may call other deployments
+  if (Object.keys(spec.called).length > 0) trackRequests(); // the calls of the class belong to requests
   const code = codeStamp(fileURLToPath(spec.module)); // computed while the model loads
   const deployment = new type() as Deployment;
   attachHandles(deployment, calledDeployments(type.name, spec.called, host));

@@ -5,7 +5,6 @@ import { type RestartDelay, restartDelayMs } from '../slot/backoff.ts';
 import { OutcomeHealth, Tally } from '../process/outcomes.ts';
 import { Replica } from '../process/replica.ts';
 import type { ReplicaPool } from '../pool/replica-pool.ts';
-import type { ServedMethods } from '../../rpc/method.ts';
 import { ReplicaSlot, type SlotFailure } from '../slot/replica-slot.ts';
 import type { ReplicaMetrics } from './replica-metrics.ts';
 import type { DevicePlace, ReplicaVersion } from './replica-version.ts';
@@ -43,8 +42,6 @@ export interface FleetOptions {
   readonly random: () => number;
   readonly restartDelay?: RestartDelay | undefined;
   readonly spawn?: SpawnReplica | undefined;
-  /** What the processes may call in the host. Default: nothing. */
-  readonly served?: ServedMethods | undefined;
   /** Records what the processes measure. */
   readonly metrics: ReplicaMetrics;
   /** Pool to which ready replicas are added. */
@@ -235,9 +232,9 @@ export class Fleet {
   }
 
   #spawn(member: Member, name: string, place: DevicePlace): RunningReplica {
-    const { deployment, log, env, nice, pool, served } = this.#options;
+    const { deployment, log, env, nice, pool } = this.#options;
     const { version } = member;
-    const { implementation, spec, startTimeoutMs, healthPeriodMs, healthTimeoutMs } = version;
+    const { implementation, spec, served, startTimeoutMs, healthPeriodMs, healthTimeoutMs } = version;
     const spawn: SpawnReplica = this.#options.spawn ?? ((options) => new Replica(options));
     member.loading = { fraction: undefined, text: 'starting' };
     const metrics = this.#options.metrics.open();

@@ -24,7 +24,7 @@ import type { Reservation } from '../pool/workload.ts';
 
 export interface ReplicaSetOptions extends Pick<
   FleetOptions,
-  'deployment' | 'log' | 'env' | 'nice' | 'restartDelay' | 'spawn' | 'served'
+  'deployment' | 'log' | 'env' | 'nice' | 'restartDelay' | 'spawn'
 > {
   readonly version: ReplicaVersion;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;

@@ -1,5 +1,6 @@
 import type { AanaError } from '../../../base/core/errors.ts';
 import type { AutoscalerOptions } from './autoscaler.ts';
+import type { ServedMethods } from '../../rpc/method.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 
 /** What a replica has of one device. */
@@ -55,6 +56,8 @@ export interface ReplicaVersion {
   readonly implementation: URL;
   /** Start parameters: JSON that `start` gets. */
   readonly spec: unknown;
+  /** What the process may call in the host. Default: nothing. */
+  readonly served?: ServedMethods | undefined;
   /** Number of replicas. Ignored with `autoscaling`. */
   readonly count: number;
   readonly autoscaling?: AutoscalerOptions | undefined;
