@@ -8,7 +8,7 @@ export interface CallFacts extends RequestContext {
   readonly places?: KeptPlaces | undefined;
 }
 
-const scopes = new AsyncLocalStorage<RequestScope>();
+const scopes = new AsyncLocalStorage<RequestScope | undefined>();
 let isTracked = false;
 
 /**
@@ -17,6 +17,11 @@ let isTracked = false;
  */
 export function trackRequests(): void {
   isTracked = true;
+}
+
+/** Runs `work` in no request, although code of one asks for it: what it starts works for many requests. */
+export function outsideRequests<T>(work: () => T): T {
+  return isTracked ? scopes.run(undefined, work) : work();
 }
 
 /**

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { UsageMeter } from '../../../base/core/usage/usage-meter.ts';
+import { RequestScope } from '../../../base/core/async/request-scope.ts';
 import { AsyncQueue } from '../../../base/core/async/async-queue.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { ReaderDeployment } from '../../../application/fixtures/reader-deployment.ts';
@@ -126,6 +127,19 @@ Called('measures all calls for the request', async () => {
     calls.filter((call) => !call.endsWith('ended')),
     ['outer', 'relay', 'sentiment'],
   );
+});
+
+Called('has nothing of the request whose code started its replica', async () => {
+  const manager = newManager();
+  manager.register('relay', RelayDeployment.options());
+  manager.register('sentiment', SentimentDeployment.options());
+  const calls: string[] = [];
+  const meter = { call: (name: string) => void calls.push(name) } as unknown as UsageMeter;
+  const deadlineAt = performance.now() + 600_000;
+  using scope = new RequestScope({ requestId: 'r-1', userId: null, priority: 3, deadlineAt, meter });
+  await scope.run(() => manager.start());
+  const { requestId, priority, leftMs } = await ask(manager.handle('relay') as Relay, 'facts');
+  assert.equal([requestId, priority, leftMs, calls], [null, 0, undefined, []]);
 });
 
 Called('cancels the calls of all levels when the caller leaves', async () => {

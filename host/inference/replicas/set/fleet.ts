@@ -1,4 +1,5 @@
 import { type Clock, within } from '../../../base/core/clock.ts';
+import { outsideRequests } from '../../../base/core/async/request-scope.ts';
 import { fail } from '../../../base/core/errors.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import { type RestartDelay, restartDelayMs } from '../slot/backoff.ts';
@@ -235,7 +236,8 @@ export class Fleet {
     const { deployment, log, env, nice, pool } = this.#options;
     const { version } = member;
     const { implementation, spec, served, startTimeoutMs, healthPeriodMs, healthTimeoutMs } = version;
-    const spawn: SpawnReplica = this.#options.spawn ?? ((options) => new Replica(options));
+    const make: SpawnReplica = this.#options.spawn ?? ((options) => new Replica(options));
+    const spawn: SpawnReplica = (options) => outsideRequests(() => make(options));
     member.loading = { fraction: undefined, text: 'starting' };
     const metrics = this.#options.metrics.open();
     const replica: RunningReplica = spawn({
