@@ -7,6 +7,12 @@ export type Bound = ReadonlyMap<string, BoundDeployment>;
 /** Returns the names of the deployments that a deployment calls. */
 export const calleesOf = ({ options }: BoundDeployment): string[] => [...new Set(Object.values(options.handles ?? {}))];
 
+/** Returns a deployment that also calls those that `next` calls. */
+export function withCalleesOf(bound: BoundDeployment, next: BoundDeployment): BoundDeployment {
+  const names = [...calleesOf(bound), ...calleesOf(next)];
+  return { ...bound, options: { ...bound.options, handles: Object.fromEntries(names.map((name) => [name, name])) } };
+}
+
 /** Throws `ValidationError`, which has the path, if a deployment calls itself, perhaps through others. */
 export function requireNoCycle(name: string, all: Bound): void {
   const path = pathBetween(name, name, all, new Set());

@@ -18,7 +18,7 @@ import { DeploymentStarter, type DeploymentStarterOptions, type Report } from '.
 import { type DeploymentDescription, describeDeployment, describeMethods } from '../class/describe.ts';
 import { DevicePlan, type DeviceReport } from '../placement/device-plan.ts';
 import { HandleOptions, type HandleOptionsInput } from '../handle/handle-options.ts';
-import { calleesFirst, calleesOf, callersOf, requireCallees, requireNoCycle } from './call-graph.ts';
+import { calleesFirst, calleesOf, callersOf, requireCallees, requireNoCycle, withCalleesOf } from './call-graph.ts';
 import { LlamaEmbeddingDeployment } from '../builtin/llama-embedding-deployment.ts';
 import { LlamaRerankDeployment } from '../builtin/llama-rerank-deployment.ts';
 import { LlamaTextGenerationDeployment } from '../builtin/llama-text-generation-deployment.ts';
@@ -139,7 +139,7 @@ export class DeploymentManager {
     const what = `deployment ${name}`;
     if (this.#deployments.has(name)) throw fail('DeploymentExists', `${what} is already registered`);
     const bound = this.#bind(name, deployment);
-    requireNoCycle(name, this.registered().set(name, bound));
+    requireNoCycle(name, this.#withUpdates().set(name, bound));
     this.#deployments.set(name, new ManagedDeployment(name, bound));
     this.#namesChanged();
     return bound;
@@ -295,7 +295,7 @@ export class DeploymentManager {
     { graceMs = Number.POSITIVE_INFINITY }: { readonly graceMs?: number } = {},
   ): Promise<void> {
     const deployment = this.#require(name);
-    const callers = callersOf(name, this.registered()).filter((one) => this.#require(one).state !== 'registered');
+    const callers = callersOf(name, this.#withUpdates()).filter((one) => this.#require(one).state !== 'registered');
     if (callers.length > 0)
       throw fail('DeploymentInUse', `deployment ${name} cannot be removed, because ${callers.join(', ')} calls it`, {
         data: { deployment: name, callers },
@@ -324,7 +324,7 @@ export class DeploymentManager {
   ): Promise<UpdateReport> {
     const deployment = this.#require(name);
     const bound = this.#bind(name, given);
-    const all = this.registered().set(name, bound);
+    const all = this.#withUpdates().set(name, bound);
     requireNoCycle(name, all);
     requireCallees(name, all);
     if (!(watchS >= 0 && watchS <= MAX_WATCH_S))
@@ -341,6 +341,7 @@ export class DeploymentManager {
       return { deployment: name, outcome: 'updated', how: 'in-place', replaced: 0, reason: '', lastLines: [] };
     }
     return this.#change(deployment, signal, async (ending) => {
+      deployment.next = bound;
       const plan = await this.#makePlan(ending);
       const progress: Report = (fraction, text) => onProgress?.({ deployment: name, fraction, text });
       const report = await this.#changes.update(deployment, bound, plan, {
@@ -443,6 +444,13 @@ export class DeploymentManager {
     await Promise.all(stopped.values());
   }
 
+  /** Returns {@link registered}, where a deployment that is being updated calls those of both versions. */
+  #withUpdates(): Map<string, BoundDeployment> {
+    const all = this.registered();
+    for (const { name, bound, next } of this.#deployments.values()) if (next) all.set(name, withCalleesOf(bound, next));
+    return all;
+  }
+
   #namesChanged(): void {
     for (const listener of this.#listeners) listener();
   }
@@ -532,6 +540,7 @@ export class DeploymentManager {
     deployment.enter('change');
     const changed = change(all).finally(() => {
       deployment.coming = undefined;
+      deployment.next = undefined;
       deployment.enter('changed');
     });
     deployment.work = changed.catch(() => {});

@@ -9,6 +9,8 @@ import { type DeploymentEvent, type DeploymentState, nextDeploymentState } from 
 export class ManagedDeployment {
   readonly name: string;
   bound: BoundDeployment;
+  /** What an update makes of `bound`; undefined while none runs. */
+  next: BoundDeployment | undefined;
   places: DeploymentPlaces | undefined;
   replicas: ReplicaSet | undefined;
   /** Start parameters of the replicas that a start or change brings; undefined between changes. */

@@ -274,6 +274,22 @@ Called('calls another deployment after an update, and then the first one can go'
   assert.not.ok(manager.has('sentiment'));
 });
 
+Called('cannot come to call itself, or lose what it calls, by changes at the same time', async () => {
+  const manager = newManager();
+  manager.register('sentiment', SentimentDeployment.options());
+  manager.register('other', SentimentDeployment.options());
+  for (const name of ['a', 'b']) manager.register(name, RelayDeployment.options());
+  await manager.start();
+  const relayTo = (next: string) => RelayDeployment.options({ handles: { next } });
+  const first = manager.update('a', relayTo('b'), { watchS: 0 });
+  assert.match((await errorOf(manager.update('b', relayTo('a'), { watchS: 0 }))).message, 'b → a → b');
+  await first;
+  const away = manager.update('a', relayTo('other'), { watchS: 0 });
+  for (const name of ['other', 'b']) assert.is((await errorOf(manager.remove(name))).name, 'DeploymentInUse');
+  await away;
+  await manager.remove('b');
+});
+
 Called('passes files on', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'aana-called-'));
   try {
