@@ -129,6 +129,36 @@ Called('measures all calls for the request', async () => {
   );
 });
 
+Called('calls from a batch for the request whose context it gives', async () => {
+  const meterOf = (calls: string[]): UsageMeter => {
+    const call = (name: string) => {
+      calls.push(name);
+      return { computed: () => {}, values: () => {}, heard: () => {}, end: () => {} };
+    };
+    return { call } as unknown as UsageMeter;
+  };
+  const made: Record<string, string[]> = { Ann: [], Zoë: [] };
+  const leaving: Record<string, AbortController> = { Ann: new AbortController(), Zoë: new AbortController() };
+  const together = (ask: string): Promise<Facts>[] =>
+    ['Ann', 'Zoë'].map(async (userId) => {
+      const [deadlineAt, meter] = [performance.now() + 60_000, meterOf(made[userId]!)];
+      const options = { requestId: `of ${userId}`, userId, deadlineAt, meter, signal: leaving[userId]!.signal };
+      return (await relay.ask_together({ method: ask }, options)) as Facts;
+    });
+  for (const { requestId, userId, leftMs } of await Promise.all(together('facts')))
+    assert.equal([requestId, userId, Number(leftMs) > 0], ['of Ann', 'Ann', true]);
+  assert.equal(made, { Ann: ['relay', 'sentiment'], Zoë: ['relay'] });
+  const held = together('untilCancelled').map((one) => one.catch((error: unknown) => error));
+  const calledFor = (name: string, times: number): Promise<void> =>
+    until(() => made[name]?.filter((one) => one === 'sentiment').length === times, `a call for ${name} has begun`);
+  await calledFor('Ann', 2);
+  const reason = new Error('enough');
+  leaving['Ann']!.abort(reason);
+  await calledFor('Zoë', 1); // computed again, for those who stay
+  leaving['Zoë']!.abort(reason);
+  assert.equal(await Promise.all(held), [reason, reason]);
+});
+
 Called('has nothing of the request whose code started its replica', async () => {
   const manager = newManager();
   manager.register('relay', RelayDeployment.options());
