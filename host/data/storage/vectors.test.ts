@@ -1,4 +1,5 @@
 import { hasVectorPostgres } from '../../test/helpers/database/vector-postgres.ts';
+import { unlessOffline } from '../../test/helpers/media/clips.ts';
 import { skip } from '../../test/skip.ts';
 import { postgresDatabases, sqliteDatabases, type TestDatabases } from './fixtures/databases.ts';
 import { vectorCollectionTests } from './fixtures/vectors/collections.ts';
@@ -11,7 +12,9 @@ function vectorTests(databases: TestDatabases): void {
   vectorFaultTests(databases);
 }
 
-const postgres = hasVectorPostgres ? await postgresDatabases({ hasVectors: true }) : 'its package is for Linux on x64';
+const postgres = hasVectorPostgres
+  ? await unlessOffline(() => postgresDatabases({ hasVectors: true }))
+  : 'its package is for Linux on x64';
 vectorTests(sqliteDatabases());
 if (typeof postgres === 'string') skip('vectors in PostgreSQL', postgres);
 else vectorTests(postgres);

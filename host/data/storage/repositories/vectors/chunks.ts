@@ -46,11 +46,11 @@ const MOST_METADATA = 16;
 
 /** Throws `ValidationError`, which names the place. @param at where the chunk is */
 export function checkChunk(chunk: VectorChunk, dimensions: number, at: string): CheckedChunk {
+  if (typeof chunk !== 'object' || chunk === null) throw wrong(at, 'it must be an object');
   const { id, document = null, text, metadata = {}, vector } = chunk;
   checkName(id, `${at}.id`);
   if (document !== null) checkName(document, `${at}.document`);
-  if (typeof text !== 'string' || text.length > TEXT_LENGTH)
-    throw wrong(`${at}.text`, `it must be a text of at most ${TEXT_LENGTH} characters`);
+  checkLength(text, `${at}.text`);
   checkUnicode(`${at}.text`, text);
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
     throw wrong(`${at}.metadata`, 'it must be an object');
@@ -61,10 +61,16 @@ export function checkChunk(chunk: VectorChunk, dimensions: number, at: string): 
     const value = checkValue(given, `${at}.metadata[${JSON.stringify(key)}]`);
     return typeof value === 'string' ? [name, 'string', value, null] : [name, typeof value, null, Number(value)];
   });
-  const json = JSON.stringify(metadata);
+  const json = JSON.stringify(Object.fromEntries(entries)); // an object may have a JSON of its own
   const unit = checkVector(vector, dimensions, `${at}.vector`);
   const bytes = [id, document ?? '', text, json].reduce((sum, part) => sum + Buffer.byteLength(part), unit.byteLength);
   return { name: id, document, text, metadata: json, bytes, vector: unit, words: wordsOf(text), attributes };
+}
+
+/** Throws `ValidationError` for a chunk's text or a question that is too long. @param at where it is */
+export function checkLength(text: unknown, at: string): void {
+  if (typeof text !== 'string' || text.length > TEXT_LENGTH)
+    throw wrong(at, `it must be a text of at most ${TEXT_LENGTH} characters`);
 }
 
 /** Throws `ValidationError`. @param what is named, for the message */

@@ -1,6 +1,6 @@
 import { fail } from '../../../../base/core/errors.ts';
 import type { Connection } from '../../database.ts';
-import type { StoredChunk } from './chunks.ts';
+import { checkLength, type StoredChunk } from './chunks.ts';
 import { conditionOf, type VectorFilter } from './filter.ts';
 import { vectorIndexOf } from './vector-index-of.ts';
 import { questionWords } from './words.ts';
@@ -11,7 +11,7 @@ export interface VectorSearch {
   readonly model?: string | undefined;
   /** Finds the chunks with the nearest vectors. */
   readonly vector?: readonly number[] | Float32Array | undefined;
-  /** Finds the chunks that have its words. */
+  /** Finds the chunks that have its words. At most 65,536 characters. */
   readonly text?: string | undefined;
   readonly filter?: VectorFilter | undefined;
   /** Most results, from 1 to 100. Default: 10. */
@@ -44,7 +44,7 @@ export async function searchCollection(
 ): Promise<(Rank & { readonly id: number })[]> {
   if (!Number.isInteger(limit) || limit < 1 || limit > MOST_RESULTS)
     throw fail('ValidationError', `limit: it must be an integer from 1 to ${MOST_RESULTS}`);
-  if (text !== undefined && typeof text !== 'string') throw fail('ValidationError', 'text: it must be a text');
+  if (text !== undefined) checkLength(text, 'text');
   if (filter !== undefined) conditionOf(filter, { chunk: 'id', collection, first: 1 }); // before anything is searched
   const index = vectorIndexOf(connection, collection);
   const words = questionWords(text ?? '');

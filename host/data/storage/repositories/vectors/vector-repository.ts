@@ -1,8 +1,10 @@
 import { type AanaError, fail } from '../../../../base/core/errors.ts';
 import type { Connection } from '../../database.ts';
 import { notFound } from '../../errors.ts';
+import { lacksTable } from '../../postgres/postgres-errors.ts';
 import { CallerRepository, loadStatements } from '../../statements.ts';
 import { type VectorChunk, checkChunk, checkName, checkVector, type StoredChunk } from './chunks.ts';
+import { wrong } from './filter.ts';
 import { type FoundChunk, type VectorSearch, searchCollection } from './search.ts';
 import { vectorIndexOf } from './vector-index-of.ts';
 
@@ -61,12 +63,17 @@ export interface ChunkPage {
   readonly after?: string | undefined;
   /** Only chunks of this document. */
   readonly document?: string | undefined;
+  /** From 1 to 1000. */
   readonly limit: number;
 }
 
+/** What the name of a collection is called in errors. */
+const COLLECTION = 'the name of the collection';
 const MOST_DIMENSIONS = 8192;
 /** Most chunks that one statement adds or removes, because the values of a statement are in memory. */
 const MOST_CHUNKS = 2000;
+/** Most collections or chunks of a page. */
+const MOST_LISTED = 1000;
 
 /** The collections of vectors of a user, or of all callers where the host requires no keys (null). */
 export class VectorRepository extends CallerRepository {
@@ -82,14 +89,18 @@ export class VectorRepository extends CallerRepository {
    * `VectorsUnavailable` if the database lacks its extension for vectors.
    */
   async ensure(name: string, { model, dimensions }: VectorSpace): Promise<VectorCollection> {
-    checkName(name, 'the name of the collection');
+    checkName(name, COLLECTION);
     checkName(model, 'the model');
     if (!Number.isInteger(dimensions) || dimensions < 1 || dimensions > MOST_DIMENSIONS)
       throw fail('ValidationError', `a collection has 1 to ${MOST_DIMENSIONS} dimensions, not ${dimensions}`);
     const values = [this.owner, name, model, dimensions, this.connection.now()];
-    const [made] = await this.connection.query<{ id: number }>(sql.create, values);
-    if (made) await vectorIndexOf(this.connection, made.id).create(dimensions);
-    const { id: _, ...collection } = await this.#require(name);
+    let found: CollectionRow | undefined;
+    while (!found) {
+      const [made] = await this.connection.query<{ id: number }>(sql.create, values);
+      if (made) await vectorIndexOf(this.connection, made.id).create(dimensions);
+      found = await this.#find(name); // another transaction may have removed it meanwhile
+    }
+    const { id: _, ...collection } = found;
     requireModel(collection, model);
     if (collection.dimensions !== dimensions) throw mismatch(collection, `${dimensions} dimensions`);
     return collection;
@@ -102,13 +113,15 @@ export class VectorRepository extends CallerRepository {
     return collection;
   }
 
-  /** Returns a page of collections in the order of their names. */
-  list({ after = '', limit }: { readonly after?: string; readonly limit: number }): Promise<VectorCollection[]> {
+  /** Returns a page of up to 1000 collections in the order of their names. */
+  async list({ after = '', limit }: { readonly after?: string; readonly limit: number }): Promise<VectorCollection[]> {
+    requirePage(after, limit);
     return this.connection.query(sql.list, [this.owner, after, limit]);
   }
 
   /** Removes a collection with all of its chunks. Returns whether it existed. */
   async delete(name: string): Promise<boolean> {
+    checkName(name, COLLECTION);
     const [removed] = await this.connection.query<{ id: number }>(sql.remove, [this.owner, name]);
     if (removed) await vectorIndexOf(this.connection, removed.id).drop();
     return removed !== undefined;
@@ -154,7 +167,7 @@ export class VectorRepository extends CallerRepository {
     if ('ids' in selection) {
       requireFew(selection.ids, 'ids');
       for (const [n, one] of selection.ids.entries()) checkName(one, `ids[${n}]`);
-    }
+    } else checkName(selection.document, 'document');
     const removed = await ('ids' in selection
       ? this.connection.query<StoredSize>(sql.removeNamed, [id, JSON.stringify(selection.ids)])
       : this.connection.query<StoredSize>(sql.removeDocument, [id, selection.document]));
@@ -165,6 +178,8 @@ export class VectorRepository extends CallerRepository {
 
   /** Returns a page of chunks in the order of their ids. Throws `NotFoundException` for a missing collection. */
   async chunks(name: string, { after = '', document, limit }: ChunkPage): Promise<StoredChunk[]> {
+    requirePage(after, limit);
+    if (document !== undefined) checkName(document, 'document');
     const { id } = await this.#require(name);
     const rows = await (document === undefined
       ? this.connection.query<ChunkRow>(sql.page, [id, after, limit])
@@ -183,8 +198,7 @@ export class VectorRepository extends CallerRepository {
     const vector = search.vector && checkVector(search.vector, collection.dimensions, 'vector');
     const ranked = await searchCollection(this.connection, collection.id, { ...search, vector }).catch(
       async (error: unknown) => {
-        const isThere = await this.#find(name).catch(() => true); // a failed transaction answers nothing
-        throw isThere ? error : notFound('collection', name);
+        throw (await this.#isGone(collection, error)) ? notFound('collection', name) : error;
       },
     );
     const ids = JSON.stringify(ranked.map(({ id }) => id));
@@ -196,7 +210,17 @@ export class VectorRepository extends CallerRepository {
     });
   }
 
+  /** Returns whether a search failed because its collection was removed. Another one may have its name now. */
+  async #isGone({ name, id }: CollectionRow, error: unknown): Promise<boolean> {
+    if (lacksTable(error)) return true; // PostgreSQL answers nothing more in a transaction that has failed
+    return await this.#find(name).then(
+      (found) => found?.id !== id,
+      () => false,
+    );
+  }
+
   async #find(name: string): Promise<CollectionRow | undefined> {
+    checkName(name, COLLECTION);
     return (await this.connection.query<CollectionRow>(sql.find, [this.owner, name]))[0];
   }
 
@@ -207,6 +231,7 @@ export class VectorRepository extends CallerRepository {
   }
 
   async #lock(name: string): Promise<CollectionRow> {
+    checkName(name, COLLECTION);
     const [found] = await this.connection.query<CollectionRow>(sql.lock, [this.owner, name]);
     if (!found) throw notFound('collection', name);
     return found;
@@ -247,8 +272,15 @@ function bytesOfRows(rows: readonly StoredSize[]): number {
 }
 
 function requireFew(list: readonly unknown[], what: string): void {
+  if (!Array.isArray(list)) throw wrong(what, 'it must be a list');
   if (list.length > MOST_CHUNKS)
     throw fail('ValidationError', `${what}: there are ${list.length}, and at most ${MOST_CHUNKS} are taken at once`);
+}
+
+function requirePage(after: string, limit: number): void {
+  if (after !== '') checkName(after, 'after');
+  if (!Number.isInteger(limit) || limit < 1 || limit > MOST_LISTED)
+    throw wrong('limit', `it must be an integer from 1 to ${MOST_LISTED}`);
 }
 
 function requireModel(collection: VectorCollection, model: string | undefined): void {
