@@ -60,18 +60,19 @@ export async function lookUp(id: string, cacheDir: string): Promise<Lookup> {
 }
 
 export interface StoredFile {
+  /** Its path in the folder. */
   readonly file: string;
   readonly sidecar: Sidecar;
 }
 
-/** Returns the verified models in a folder of the store: their files, or the first of their parts. */
+/** Returns the verified models below a folder of the store: their files, or the first of their parts. */
 export async function storedIn(folder: string): Promise<StoredFile[]> {
-  const names = await readdir(folder).catch(() => []);
+  const names = new Set(await readdir(folder, { recursive: true }).catch(() => []));
   const found: StoredFile[] = [];
   for (const name of names) {
     if (!name.endsWith('.json')) continue;
     const file = name.slice(0, -'.json'.length);
-    if (partNames(file)[0] !== file) continue;
+    if (!names.has(file) || partNames(file)[0] !== file) continue; // a repository has files of its own with this ending
     const sidecar = await readSidecar(path.join(folder, file));
     if (sidecar) found.push({ file, sidecar });
   }
@@ -81,7 +82,8 @@ export async function storedIn(folder: string): Promise<StoredFile[]> {
 /** Returns the target for a stored file that is not in the catalogue. */
 export function targetOfSidecar({ file, sidecar }: StoredFile, folder: string): ModelTarget {
   const { id, kind, bytes, sha256, licence } = sidecar;
-  return { id, kind, folder, fileName: file, bytes, sha256, licence, sources: [] };
+  const place = { folder: path.join(folder, path.dirname(file)), fileName: path.basename(file) };
+  return { id, kind, ...place, bytes, sha256, licence, sources: [] };
 }
 
 export function unknownModelError(id: string): AanaError {

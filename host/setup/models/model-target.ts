@@ -39,7 +39,7 @@ export function targetOfHubFile(repo: string, named: string, licence = `as given
   return {
     id: `${repo}/${file}`,
     kind: /\.gguf$/i.test(file) ? 'gguf' : /\.(onnx(_data)?|json)$/i.test(file) ? 'onnx' : 'whisper',
-    folder: hubFolder(repo),
+    folder: path.join(hubFolder(repo), path.posix.dirname(file)),
     fileName: path.posix.basename(file),
     licence,
     sources: [{ from: 'hub', repo, file }],

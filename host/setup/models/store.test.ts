@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
@@ -175,6 +175,73 @@ Store(
     assert.is((await offline.pull('owner/seeing/tiny-Q8_0.gguf', { projector: true })).path, projector.path);
   },
 );
+
+Store('keeps files of a repository that have the same name in different folders', async (context) => {
+  const { store, cacheDir, server } = context;
+  const files = ['model.onnx', 'onnx/model.onnx', 'onnx/small/model.onnx'];
+  for (const file of files) server.files.set(`/owner/nested/resolve/main/${file}`, Buffer.from(`the file ${file}`));
+  const contents = async (from: ModelStore): Promise<Record<string, string>> => {
+    const read = async (file: string) => readFile((await from.pull(`owner/nested/${file}`)).path, 'utf8');
+    return Object.fromEntries(await Promise.all(files.map(async (file) => [file, await read(file)] as const)));
+  };
+  const expected = Object.fromEntries(files.map((file) => [file, `the file ${file}`]));
+  assert.equal(await contents(store), expected);
+  const offline = new ModelStore({ cacheDir, log: silentLogger, offline: true, hfEndpoint: NOWHERE });
+  assert.equal(await contents(offline), expected);
+
+  const listed = async (): Promise<string[]> =>
+    (await store.list()).filter(({ state }) => state === 'present').map(({ id }) => id);
+  assert.equal((await listed()).toSorted(), files.map((file) => `owner/nested/${file}`).toSorted());
+  await store.remove('owner/nested/onnx/model.onnx');
+  assert.is(await store.resolve('owner/nested/onnx/model.onnx'), undefined);
+  assert.equal((await listed()).toSorted(), ['owner/nested/model.onnx', 'owner/nested/onnx/small/model.onnx']);
+  await store.remove('owner/nested/onnx/small/model.onnx');
+  await store.remove('owner/nested/model.onnx');
+  assert.not.ok(await stat(path.join(cacheDir, 'models')).catch(() => undefined));
+});
+
+Store('finds the model in a folder of a repository again without the hub', async ({ store, cacheDir, server }) => {
+  const siblings = [{ rfilename: 'q8/tiny-Q8_0.gguf' }];
+  server.files.set('/api/models/owner/deep', Buffer.from(JSON.stringify({ siblings })));
+  server.files.set('/owner/deep/resolve/main/q8/tiny-Q8_0.gguf', GGUF);
+  const model = await store.pull('owner/deep');
+  assert.is(model.id, 'owner/deep/q8/tiny-Q8_0.gguf');
+  const offline = new ModelStore({ cacheDir, log: silentLogger, offline: true, hfEndpoint: NOWHERE });
+  assert.is((await offline.pull('owner/deep')).path, model.path);
+  await offline.remove('owner/deep');
+  assert.is(await offline.resolve('owner/deep'), undefined);
+});
+
+Store('takes no file of a repository whose name leads out of it', async ({ store, cacheDir, server }) => {
+  const names = [
+    '../../../out-Q4_K_M.gguf',
+    '/out-Q4_K_M.gguf',
+    'a/../../out-Q4_K_M.gguf',
+    '..\\out-Q4_K_M.gguf',
+    '',
+    '..',
+  ];
+  const siblings = [...names, 'in.gguf'].map((rfilename) => ({ rfilename }));
+  server.files.set('/api/models/owner/hostile', Buffer.from(JSON.stringify({ siblings })));
+  server.handler = (request, response) => {
+    if (!request.url?.includes('resolve')) return false;
+    response.end(GGUF);
+    return true;
+  };
+  assert.is((await store.pull('owner/hostile')).id, 'owner/hostile/in.gguf');
+  assert.equal(await filesBelow(cacheDir), ['in.gguf', 'in.gguf.json']);
+});
+
+Store('does not take a file of a repository for the record of another one', async ({ store, server }) => {
+  const record = { id: 'whisper-base', kind: 'gguf', bytes: 9, sha256: '', source: '', licence: '', verified_at: '' };
+  server.files.set('/owner/hostile/resolve/main/config.json', Buffer.from(JSON.stringify(record)));
+  await store.pull('owner/hostile/config.json');
+  const rows = (await store.list()).filter(({ path: file }) => file.includes('hostile'));
+  assert.equal(
+    rows.map(({ id }) => id),
+    ['owner/hostile/config.json'],
+  );
+});
 
 Store('says where it looked for a projector', async ({ store, dir }) => {
   const model = path.join(dir, 'tiny.gguf');

@@ -300,9 +300,18 @@ export class ModelStore {
       return freed;
     });
     this.#removals += 1;
-    await rmdir(path.dirname(file)).catch(() => {}); // stays if it has other variants
+    await this.#removeEmpty(found.target.folder);
     if (bytes === 0) throw fail('ModelNotFound', `${id} is not on this machine`, { data: { id } });
     return bytes;
+  }
+
+  /** Removes a folder without files, and then those above it. */
+  async #removeEmpty(folder: string): Promise<void> {
+    try {
+      for (let at = folder; at !== '.'; at = path.dirname(at)) await rmdir(path.join(this.#options.cacheDir, at));
+    } catch {
+      // it has other files
+    }
   }
 
   /**

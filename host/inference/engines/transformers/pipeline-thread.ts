@@ -10,9 +10,7 @@ export interface PipelineSpec {
   readonly task: string;
   /** Folder of the configuration and the tokenizer. */
   readonly folder: string;
-  /** Where the model lies in the folder. */
-  readonly subfolder: string;
-  /** Name of the model's file without `.onnx`. */
+  /** Name of the model's file in the folder `onnx` below it, without `.onnx`. */
   readonly file: string;
   readonly threads: number;
 }
@@ -47,7 +45,7 @@ try {
     fetch: () => Promise.reject(new Error('nothing is fetched')),
   });
   const run = await pipeline(spec.task, spec.folder, {
-    subfolder: spec.subfolder,
+    subfolder: 'onnx',
     model_file_name: spec.file,
     dtype: 'fp32', // adds nothing to the name
     device: 'cpu',

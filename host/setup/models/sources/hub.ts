@@ -28,6 +28,8 @@ export interface HubDescription {
   readonly licence: string | undefined;
 }
 
+/** A path that is absolute or has empty parts, `.` or `..`. */
+const LEADS_OUT = /(^|[\\/])\.{0,2}([\\/]|$)/;
 const ANSWER_TIMEOUT_MS = 5_000;
 /** Statuses of a repository that does not exist, or that the token does not show. */
 const HIDDEN: ReadonlySet<number> = new Set([401, 403, 404]);
@@ -96,7 +98,7 @@ function parseDescription(body: unknown): HubDescription {
   const bytesByFile = new Map<string, number | undefined>();
   for (const sibling of siblings) {
     const { rfilename: name, size } = asRecord(sibling);
-    if (typeof name === 'string')
+    if (typeof name === 'string' && !LEADS_OUT.test(name))
       bytesByFile.set(name, typeof size === 'number' && Number.isSafeInteger(size) ? size : undefined);
   }
   const { license } = asRecord(record.cardData);

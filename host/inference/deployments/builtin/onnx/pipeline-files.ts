@@ -9,9 +9,7 @@ import { pullOnnxModel } from './onnx-files.ts';
 export interface PipelineFiles {
   /** Folder of `config.json` and the tokenizer. */
   readonly folder: string;
-  /** Where the model lies in it. */
-  readonly subfolder: string;
-  /** Name of the model's file without `.onnx`. */
+  /** Name of the model's file in the folder `onnx` below it, without `.onnx`. */
   readonly file: string;
   readonly bytes: number;
 }
@@ -27,14 +25,14 @@ const REPOSITORY = /^[\w-][\w.-]*\/[\w-][\w.-]*$/;
  */
 export async function pullPipeline(id: string, file: string, context: PrepareContext): Promise<PipelineFiles> {
   if (REPOSITORY.test(id)) {
-    for (const name of CONFIGURATION) await pullModel(`${id}/${name}`, context);
-    const model = await pullOnnxModel(`${id}/${SUBFOLDER}/${file}.onnx`, context);
-    return { folder: path.dirname(model.path), subfolder: '', file, bytes: model.bytes }; // the cache has no subfolders
+    let folder = '';
+    for (const name of CONFIGURATION) folder = path.dirname(await pullModel(`${id}/${name}`, context));
+    return { folder, file, bytes: (await pullOnnxModel(`${id}/${SUBFOLDER}/${file}.onnx`, context)).bytes };
   }
   const folder = path.resolve(id.replace(/^~(?=[\\/])/, homedir()));
   const model = path.join(folder, SUBFOLDER, `${file}.onnx`);
   for (const needed of [...CONFIGURATION.map((name) => path.join(folder, name)), model])
     if (!(await stat(needed).catch(() => undefined))?.isFile())
       throw fail('ModelNotFound', `there is no file ${needed}`, { data: { id } });
-  return { folder, subfolder: SUBFOLDER, file, bytes: (await pullOnnxModel(model, context)).bytes };
+  return { folder, file, bytes: (await pullOnnxModel(model, context)).bytes };
 }
