@@ -159,6 +159,7 @@ Onnx('refuses inputs that the graph does not declare like this, and names the pl
     [{ bool_in: [[1, 0]] }, /inputs\.bool_in\.0\.0: must be true or false/],
     [{ bool_in: { shape: [1, 2], base64: 'AgA=' } }, /inputs\.bool_in\.base64: a byte of bool must be 0 or 1/],
     [{ string_in: [['a', 'b\0c']] }, /inputs\.string_in\.0\.1: must be a text without NUL/],
+    [{ string_in: [['\ud800', 'b']] }, /inputs\.string_in\.0\.0: must be a text without NUL and halves of surrogate/],
     [{ string_in: { shape: [1, 2], base64: 'AAA=' } }, /inputs\.string_in\.base64: texts can only be sent as lists/],
     [{ float16_in: [[1, 2]] }, /inputs\.float16_in\.0\.0: has 16-bit floats/],
   ] as const) {
@@ -169,6 +170,31 @@ Onnx('refuses inputs that the graph does not declare like this, and names the pl
   const error = await errorOf(run(model, { inputs: right, outputs: ['nothing'] }));
   assert.match(error.message, /outputs: the model has no "nothing"/);
   assert.equal((await run(model, { inputs: right }))['int8']?.data, [1, 2]);
+});
+
+Onnx('takes tensors without values in each form', async () => {
+  const types = ['float32', 'int64', 'bool', 'string', 'float16'] as const;
+  const model = await started(await write('none.onnx', passOn(types, ['n'])));
+  for (const form of [[], { shape: [0], data: [] }, { shape: [0], base64: '' }]) {
+    const inputs = Object.fromEntries(
+      types.map((type) => [`${type}_in`, type === 'string' && 'base64' in form ? [] : form]),
+    );
+    const outputs = await run(model, { inputs });
+    for (const type of types) assert.equal(outputs[type]?.shape, [0], type);
+  }
+});
+
+Onnx('refuses texts in an answer that are too many, even if they are empty', async () => {
+  const graph: Graph = {
+    nodes: [{ operator: 'Expand', inputs: ['x', 's'], outputs: ['y'] }],
+    inputs: [value('x', 'string', [1]), value('s', 'int64', [1])],
+    outputs: [value('y', 'string')],
+  };
+  const model = await started(await write('texts.onnx', graph));
+  const error = await errorOf(run(model, { inputs: { x: [''], s: [2_500_001] } }));
+  assert.equal([error.name, error.kind], ['MessageTooLarge', 'too-large']);
+  assert.match(error.message, /the outputs have 2500001 values as lists, but an answer has room for/);
+  assert.equal((await run(model, { inputs: { x: ['a'], s: [2] } }))['y']?.data, ['a', 'a']);
 });
 
 /** Models that do not start, with the reason. */

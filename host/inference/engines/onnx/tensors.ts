@@ -118,9 +118,9 @@ export function requireRoom(tensors: readonly OnnxTensor[], encoding: Encoding):
   let values = 0;
   let bytes = 0;
   for (const { type, data } of tensors) {
-    if (!ArrayBuffer.isView(data)) bytes += data.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-    else if (encoding === 'base64' || type === 'float16') bytes += data.byteLength;
+    if (ArrayBuffer.isView(data) && (encoding === 'base64' || type === 'float16')) bytes += data.byteLength;
     else values += data.length;
+    if (!ArrayBuffer.isView(data)) bytes += data.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
   }
   if (values <= MAX_VALUES && bytes <= MAX_BYTES && values / MAX_VALUES + bytes / MAX_BYTES <= 1) return;
   throw fail(
@@ -189,14 +189,18 @@ function dataOf(type: TensorType, values: readonly unknown[], locOf: (at: number
   switch (type) {
     case 'string':
       return values.map((value, at) =>
-        typeof value === 'string' && !value.includes('\0') ? value : refuse(at, 'must be a text without NUL'),
+        typeof value === 'string' && !/[\0\p{Surrogate}]/u.test(value)
+          ? value
+          : refuse(at, 'must be a text without NUL and halves of surrogate pairs'),
       );
     case 'bool':
       return Uint8Array.from(values, (value, at) =>
         typeof value === 'boolean' ? Number(value) : refuse(at, 'must be true or false'),
       );
     case 'float16':
-      return refuse(0, 'has 16-bit floats, which can only be sent as { shape, base64 }');
+      return values.length === 0
+        ? new Uint16Array()
+        : refuse(0, 'has 16-bit floats, which can only be sent as { shape, base64 }');
     case 'float32':
     case 'float64': {
       const isThere = (number: number): boolean => Number.isFinite(type === 'float32' ? Math.fround(number) : number);
