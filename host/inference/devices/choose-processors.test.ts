@@ -32,12 +32,24 @@ const CASES: readonly (readonly [
 for (const [what, processors, counts, wanted] of CASES)
   Choice(`have ${what}`, () => {
     const taken: number[][] = [];
-    for (const count of counts) taken.push(chooseProcessors(processors, taken, count));
+    for (const count of counts) taken.push(chooseProcessors(processors, count, { staying: taken }));
     assert.equal(
       taken.map((ids) => ids.join(',')),
       wanted,
     );
   });
+
+Choice('have cores of replicas that leave before those of replicas that stay, and free ones before both', () => {
+  const leaving = [[0, 1], [0]];
+  for (const [staying, count, wanted] of [
+    [[[2]], 1, [3]],
+    [[[2]], 2, [1, 3]],
+    [[[2], [3]], 1, [1]],
+    [[[2], [3]], 2, [0, 1]],
+    [[[0, 1], [2], [3]], 1, [2]],
+  ] as const)
+    assert.equal(chooseProcessors(machine(1, 4, 1), count, { staying, leaving }), wanted);
+});
 
 /** Returns all sequences of numbers from 1 that have the sum. */
 function sequencesOf(sum: number): number[][] {
@@ -58,7 +70,7 @@ Choice('are whole cores of their own while there are enough, of one node if one 
       const taken: number[][] = [];
       for (const count of counts) {
         const free = processors.filter(({ id }) => !taken.some((ids) => ids.includes(id)));
-        const ids = chooseProcessors(processors, taken, count);
+        const ids = chooseProcessors(processors, count, { staying: taken });
         const chosen = free.filter(({ id }) => ids.includes(id));
         assert.equal([ids.length, chosen.length], [count * threads, count * threads]);
         assert.is(new Set(chosen.map(({ core }) => core)).size, count);

@@ -2,6 +2,7 @@ import type { Logger } from '../../base/core/log/logger.ts';
 import { freeMainBytes } from '../../base/core/machine/main-memory.ts';
 import { allowedProcessors, usableCores, usableCpus } from '../../base/core/machine/processors.ts';
 import { totalMainBytes } from '../../base/core/machine/total-memory.ts';
+import { launcherPath } from '../../base/processes/index.ts';
 import { type AddonGpus, listAddonGpus } from './addon-devices.ts';
 import { backendProblem } from './backend-problem.ts';
 import type { Gpu, GpuProblem, Machine } from './machine.ts';
@@ -60,7 +61,7 @@ export async function findMachine(options: FindMachineOptions): Promise<Machine>
     memoryBytes: declaredBytes ?? totalMainBytes(),
     cpus,
     cores: cpus > usable ? cpus : Math.min(cpus, usableCores('/', processors)),
-    processors,
+    processors: launcherPath() === undefined ? undefined : processors, // the launcher binds processes
     placement: declared?.placement,
     probe: {
       freeMainBytes: declaredBytes === undefined ? () => freeMainBytes() : undefined,

@@ -45,7 +45,7 @@ export interface Machine {
   readonly cpus?: number | undefined;
   /** Cores among them: hardware threads of one core count once. Default: `cpus`. */
   readonly cores?: number | undefined;
-  /** The processors to which replicas can be bound; undefined where the system binds no processes. */
+  /** The processors to which replicas can be bound; undefined where nothing can bind processes. */
   readonly processors?: readonly Processor[] | undefined;
   /** Whether shares of GPUs go to the emptiest GPU, or to the fullest that has room. Default: `spread`. */
   readonly placement?: 'spread' | 'pack' | undefined;

@@ -10,6 +10,8 @@ export interface Demand {
   readonly cpus?: number | undefined;
   /** Bytes reserved on its devices. No other replica gets them. */
   readonly reservedBytes: number;
+  /** Numbers of the processors to which the configuration binds it. Default: none. */
+  readonly processors?: readonly number[] | undefined;
 }
 
 /** The devices of one replica. */
@@ -92,17 +94,18 @@ export class PlacementLedger {
    * Takes a place: on the least loaded GPU, preferably one without a replica of the same deployment, or with `pack` on
    * the fullest GPU that has room. Returns undefined when there is no room now.
    */
-  place({ deployment, gpus, cpus = 0, reservedBytes }: Demand): Placement | undefined {
+  place({ deployment, gpus, ...asked }: Demand): Placement | undefined {
+    const { cpus = 0, reservedBytes } = asked;
     if (this.machine.cpus !== undefined && this.#usedCpus(deployment) + cpus > this.machine.cpus) return undefined;
     if (gpus === 0 || this.machine.gpus.length === 0) {
       const isRoom = this.#hasMemory('main', deployment, reservedBytes);
-      return isRoom ? this.#enter({ deployment, gpus: [] }, 0, cpus, reservedBytes) : undefined;
+      return isRoom ? this.#enter({ deployment, gpus: [] }, 0, asked) : undefined;
     }
     const count = Math.max(1, Math.floor(gpus));
     const units = gpus < 1 ? toUnits(gpus) : GPU_UNITS;
     const bytesEach = Math.ceil(reservedBytes / count);
     const chosen = this.#candidates(deployment, units, bytesEach, count).slice(0, count);
-    return chosen.length === count ? this.#enter({ deployment, gpus: chosen }, units, cpus, reservedBytes) : undefined;
+    return chosen.length === count ? this.#enter({ deployment, gpus: chosen }, units, asked) : undefined;
   }
 
   /**
@@ -191,14 +194,21 @@ export class PlacementLedger {
 
   /**
    * Returns the processors of `count` cores to which the replica of a place is to be bound: cores of its own, as far as
-   * there are some. Undefined where the system binds no processes.
+   * there are some. Undefined where nothing can bind processes.
    */
   bind(placement: Placement, count: number): readonly number[] | undefined {
     const { processors } = this.machine;
     if (!processors) return undefined;
+    const entry = this.#require(placement);
     const others = [...this.#entries].filter(([other, { isVacant }]) => other !== placement && !isVacant);
-    const taken = others.map(([, entry]) => entry.processors);
-    return (this.#require(placement).processors = chooseProcessors(processors, taken, count));
+    // The replicas that an update replaces have held places, and those that replace them do not.
+    const isLeaving = ([other, { isHeld }]: [Placement, Entry]): boolean =>
+      isHeld && !entry.isHeld && other.deployment === placement.deployment;
+    const processorsOf = (entries: readonly [Placement, Entry][]) => entries.map(([, each]) => each.processors);
+    return (entry.processors = chooseProcessors(processors, count, {
+      staying: processorsOf(others.filter((other) => !isLeaving(other))),
+      leaving: processorsOf(others.filter(isLeaving)),
+    }));
   }
 
   /** Gives a place back. May be called twice. */
@@ -258,12 +268,16 @@ export class PlacementLedger {
     return gpus.every((gpu) => this.#hasMemory(gpu, deployment) && this.#usedUnits(gpu, deployment) <= GPU_UNITS);
   }
 
-  #enter(placement: Placement, units: number, cpus: number, reservedBytes: number): Placement {
+  #enter(
+    placement: Placement,
+    units: number,
+    { cpus = 0, reservedBytes, processors = [] }: Omit<Demand, 'deployment' | 'gpus'>,
+  ): Placement {
     this.#entries.set(placement, {
       units,
       cpus,
       reservedBytes,
-      processors: [],
+      processors,
       use: { bytes: [] },
       isLoaded: false,
       isHeld: false,

@@ -86,6 +86,8 @@ const CASES: readonly (readonly [what: string, files: Files, cpus: number, cores
   ['taskset on both threads of two cores', allowed(SMT, '0-1,8-9'), 4, 2],
   ['taskset on one thread of four cores', allowed(SMT, '0-3'), 4, 4],
   ['processors that may be added later', allowed(FOUR, '0-127'), 4, 4],
+  ['other numbers online than allowed, as lxcfs shows them', allowed(FOUR, '4-7'), 4, 4],
+  ['an unreadable list of those online', { ...FOUR, 'sys/devices/system/cpu/online': '?' }, 4, 4],
   ['no topology', { 'proc/self/status': 'Cpus_allowed_list:\t0-5' }, 6, 6],
   ['no limit of version 2', quota2(SMT, 'max 100000'), 16, 8],
   ['a quota of 1.5', quota2(SMT, '150000 100000'), 1, 1],

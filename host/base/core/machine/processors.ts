@@ -21,9 +21,11 @@ export interface Processor {
 export function allowedProcessors(root = '/'): Processor[] | undefined {
   const list = /^Cpus_allowed_list:\s*(\S+)$/m.exec(readText(join(root, 'proc/self/status')) ?? '')?.[1];
   const folder = join(root, 'sys/devices/system/cpu');
-  const online = listIn(join(folder, 'online')); // others may be added to the machine later
-  const allowed = parseProcessorList(list ?? '')?.filter((id) => online?.includes(id) ?? true);
-  if (!allowed?.length) return undefined;
+  const listed = parseProcessorList(list ?? '');
+  if (!listed) return undefined;
+  const online = new Set(listIn(join(folder, 'online')) ?? []); // others may be added to the machine later
+  const present = listed.filter((id) => online.has(id));
+  const allowed = present.length > 0 ? present : listed; // a container may show other numbers than it is allowed
   const nodes = nodesOf(root);
   const slow = slowProcessors(root, allowed);
   return allowed.map((id) => ({

@@ -24,7 +24,7 @@ export function checkAffinity(
   const refuse = (why: string): never => {
     throw fail('ValidationError', `deployment ${name}: cpu_affinity: ${why}`);
   };
-  if (!processors) refuse('a list of processors needs Linux; leave it out, or use "auto"');
+  if (!processors) refuse('a list of processors needs Linux and the native build; leave it out, or use "auto"');
   const allowed = new Set(processors?.map(({ id }) => id));
   const others = (parseProcessorList(affinity) ?? []).filter((id) => !allowed.has(id));
   if (others.length > 0)

@@ -107,6 +107,12 @@ for (const [what, all, wanted] of SMT_CASES)
     assert.equal(each, wanted);
   });
 
+Plan('are no more than a quota has for a list of many processors', () => {
+  const quota = { ...SMT, cpus: 2, cores: 2 };
+  assert.is(cpusOfReplica(plain({ cpu_affinity: '0-7' }), [], quota), 2);
+  assert.is(cpusOfReplica(plain({ cpu_affinity: '0' }), [PLAIN], quota), 1);
+});
+
 Plan('explain in a sentence why a replica runs fewer threads than its configuration names', () => {
   assert.match(
     fewerThreads(llm(9), [], machine(8)) ?? '',

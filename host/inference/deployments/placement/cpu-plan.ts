@@ -71,7 +71,8 @@ function fixedCpus(user: CpuUser, machine: Machine): number | undefined {
   const named = threads === undefined ? cpus : Math.max(threads, cpus ?? 0);
   if (named !== undefined) return Math.min(named, listed?.length ?? Number.POSITIVE_INFINITY);
   if (machine.gpus.length > 0 && gpus > 0) return 1;
-  return listed && defaultCpus(coresOf(listed) / mostReplicas(user.options));
+  const cores = Math.min(listed ? coresOf(listed) : 0, machine.cores ?? cpusOf(machine)); // a quota may be less
+  return listed && defaultCpus(cores / mostReplicas(user.options));
 }
 
 function namedThreads({ definition, options }: CpuUser, machine: Machine): number | undefined {

@@ -116,6 +116,39 @@ Places('give a returning replica the cores that it had', () => {
   letGo();
 });
 
+Places('give replicas that an update starts different cores, and free ones first', () => {
+  for (const [cpus, wanted] of [
+    [2, ['CPU 0-1,4-5', 'CPU 2-3,6-7']],
+    [1, ['CPU 2,6', 'CPU 0,4']],
+  ] as const) {
+    const ledger = new PlacementLedger({ gpus: [], memoryBytes: 0, processors: PROCESSORS });
+    const [before, after] = [boundPlaces('auto', ledger), boundPlaces('auto', ledger)];
+    [before.cpus, after.cpus] = [cpus, cpus];
+    const old = [taken(before), taken(before)];
+    const letGo = before.hold(old);
+    const replacements = old.map((place) => {
+      const replacement = taken(after);
+      place.release();
+      return replacement;
+    });
+    letGo();
+    assert.equal(
+      replacements.map(({ device }) => device),
+      wanted,
+    );
+  }
+});
+
+Places('give no replica cores that the configuration lists for others while other cores are free', () => {
+  const ledger = new PlacementLedger({ gpus: [], memoryBytes: 0, processors: PROCESSORS });
+  const [listed, own] = [boundPlaces('0-1', ledger), boundPlaces('auto', ledger)];
+  listed.reserve(1);
+  assert.equal(
+    [taken(own), taken(own), taken(listed)].map(({ device }) => device),
+    ['CPU 2,6', 'CPU 3,7', 'CPU 0-1'],
+  );
+});
+
 Places('bind all replicas to the processors that the configuration lists', () => {
   const places = boundPlaces('5,1-2', new PlacementLedger({ gpus: [], memoryBytes: 0, processors: PROCESSORS }));
   places.reserve(2);
@@ -133,7 +166,11 @@ Places('are refused with the processors that the host cannot use', () => {
   for (const [affinity, machine, reason] of [
     ['0-9', some, 'the host cannot use processors 3,8-9; it may use 0-2,4-7'],
     ['3', some, 'the host cannot use processor 3; it may use 0-2,4-7'],
-    ['0', { gpus: [], memoryBytes: 0 }, 'a list of processors needs Linux; leave it out, or use "auto"'],
+    [
+      '0',
+      { gpus: [], memoryBytes: 0 },
+      'a list of processors needs Linux and the native build; leave it out, or use "auto"',
+    ],
   ] as const) {
     const places = boundPlaces(affinity, new PlacementLedger(machine));
     const refused = { name: 'ValidationError', message: `deployment llm: cpu_affinity: ${reason}` };
@@ -142,13 +179,15 @@ Places('are refused with the processors that the host cannot use', () => {
   }
 });
 
-Places('bind nothing with auto where the system binds no processes, and the log says so', () => {
+Places('bind nothing with auto where nothing can bind processes, and the log says so', () => {
   const warnings: string[] = [];
   const log = { ...silentLogger, warn: (message: string) => void warnings.push(message) } as typeof silentLogger;
   const planned = { name: 'llm', options: DeploymentOptions.parse({ type: 'any', cpu_affinity: 'auto' }) };
   const places = new DevicePlan({ gpus: [], memoryBytes: 0 }, log).reserve([planned]).get('llm');
   assert.is(places && taken(places).processors, undefined);
-  assert.equal(warnings, ['this system binds no processes to processors; cpu_affinity has no effect']);
+  assert.equal(warnings, [
+    'processes are bound to processors by the native build on Linux, which is not here; cpu_affinity has no effect',
+  ]);
 });
 
 Places('take no text that lists no processors', () => {

@@ -195,8 +195,7 @@ export class DeploymentPlaces {
   /** Returns the processors to which the replica of a place is bound; undefined for all. */
   #bind(placement: Placement): readonly number[] | undefined {
     const { options } = this.#planned;
-    if (options.cpu_affinity === 'auto') return this.#ledger.bind(placement, this.cpus);
-    return listedProcessors(options, this.#ledger.machine)?.map(({ id }) => id);
+    return options.cpu_affinity === 'auto' ? this.#ledger.bind(placement, this.cpus) : this.#listed;
   }
 
   #placeMore(): Placement | undefined {
@@ -212,6 +211,7 @@ export class DeploymentPlaces {
       gpus: this.#gpus,
       cpus: this.#cpus,
       reservedBytes: this.#reservedBytes,
+      processors: this.#listed,
     });
   }
 
@@ -296,6 +296,11 @@ export class DeploymentPlaces {
 
   get #cpus(): number {
     return this.#planned.options.ray_actor_options.num_cpus ?? 0;
+  }
+
+  /** The processors that the configuration lists. */
+  get #listed(): readonly number[] | undefined {
+    return listedProcessors(this.#planned.options, this.#ledger.machine)?.map(({ id }) => id);
   }
 
   get #reservedBytes(): number {

@@ -96,9 +96,12 @@ export class DevicePlan {
       this.#log.warn('this machine has no GPU; deployments that ask for one run on the CPU', { deployments: lacking });
     const unbound = deployments.filter(({ options }) => options.cpu_affinity === 'auto').map(({ name }) => name);
     if (!this.machine.processors && unbound.length > 0)
-      this.#log.warn('this system binds no processes to processors; cpu_affinity has no effect', {
-        deployments: unbound,
-      });
+      this.#log.warn(
+        'processes are bound to processors by the native build on Linux, which is not here; cpu_affinity has no effect',
+        {
+          deployments: unbound,
+        },
+      );
     return places;
   }
 
