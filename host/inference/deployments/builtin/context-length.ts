@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { GgufValue } from '../../../base/core/model-files/gguf.ts';
 import { fail } from '../../../base/core/errors.ts';
-import { readGgufHeader } from './gguf-header.ts';
+import { countOf, readGgufHeader } from './gguf-header.ts';
 
 /** Tokens of a dialog where the configuration names no number, and the model was trained with as many. */
 const DEFAULT_TOKENS = 8192;
@@ -106,8 +106,7 @@ function statedLengths(header: ReadonlyMap<string, GgufValue>): {
   readonly trained: number;
   readonly original: number;
 } {
-  const number = (key: string): number =>
-    Number(header.get(`${String(header.get('general.architecture'))}.${key}`) ?? 0) || 0;
+  const number = (key: string): number => countOf(header.get(`${String(header.get('general.architecture'))}.${key}`));
   const trained = number('context_length');
   return { trained, original: number('rope.scaling.original_context_length') || trained };
 }

@@ -10,3 +10,7 @@ export async function readGgufHeader(path: string): Promise<ReadonlyMap<string, 
     throw error;
   }
 }
+
+/** Returns a number of the header that counts something; 0 for anything else. */
+export const countOf = (value: GgufValue | undefined): number =>
+  typeof value === 'number' && Number.isSafeInteger(value) ? Math.max(0, value) : 0;

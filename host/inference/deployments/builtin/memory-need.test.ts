@@ -62,6 +62,29 @@ const SETTINGS: LlamaMemorySettings = {
 /** Context bytes of 10 layers with 2 heads, 64 numbers each for key and value, 2 bytes per number. */
 const BYTES_PER_TOKEN = 10 * 2 * (64 + 64) * 2;
 
+/** Sets the value of a number in a written header. */
+function setNumber(path: string, key: string, bytesOf: (bytes: Buffer, at: number) => void): void {
+  const bytes = readFileSync(path);
+  bytesOf(bytes, bytes.indexOf(text(key)) + text(key).length);
+  writeFileSync(path, bytes);
+}
+
+Memory('counts entries of a header that are no counts as 0', async () => {
+  for (const key of Object.keys(SMALL).filter((name) => name.startsWith('llama.')))
+    for (const value of [Number.NaN, Number.POSITIVE_INFINITY, -5, -3e38, 0.5]) {
+      const path = ggufFile('odd.gguf', { ...SMALL, 'llama.attention.sliding_window': 32, [key]: 0 });
+      const settings = { ...SETTINGS, passTokens: 512, contextTokens: 0, gpuLayers: 4 };
+      const [wanted, ofTexts] = [
+        await llamaMemory(path, settings),
+        { contextTokens: 0, batchTokens: 512, gpuLayers: 4 },
+      ];
+      const wantedOfTexts = await embeddingMemory(path, ofTexts);
+      setNumber(path, key, (bytes, at) => bytes.writeFloatLE(value, bytes.writeUInt32LE(6, at)));
+      assert.equal(await llamaMemory(path, settings), wanted, `${key} ${value}`);
+      assert.equal(await embeddingMemory(path, ofTexts), wantedOfTexts, `${key} ${value}`);
+    }
+});
+
 Memory('counts the tokens that all sequences share, at least those of one and at most those of all', async () => {
   const path = ggufFile('shared.gguf', SMALL);
   const tokensWith = async (totalTokens: number): Promise<number> =>

@@ -1,7 +1,7 @@
 import { open, stat } from 'node:fs/promises';
 import { partNames } from '../../../base/core/model-files/split-file-names.ts';
 import { mostTokens, type RopeScaling } from './context-length.ts';
-import { readGgufHeader } from './gguf-header.ts';
+import { countOf, readGgufHeader } from './gguf-header.ts';
 
 /** Least memory of a replica, estimated before it starts. */
 export interface MemoryNeed {
@@ -59,7 +59,7 @@ const WINDOW_STEP = 256;
 
 /**
  * Returns the memory of the weights of a GGUF file or of all parts of a split model, and of the keys and values of all
- * sequences, as its header states. Missing entries of the header count as 0.
+ * sequences, as its header states. Entries of the header that are missing or count nothing are 0.
  */
 export async function llamaMemory(
   path: string,
@@ -82,7 +82,8 @@ export async function llamaMemory(
   const architecture = header?.get('general.architecture');
   const of = (key: string): number | readonly number[] | undefined => {
     const value = header?.get(`${String(architecture)}.${key}`);
-    return typeof value === 'string' ? undefined : value;
+    if (value === undefined || typeof value === 'string') return undefined;
+    return typeof value === 'number' ? countOf(value) : value.map(countOf);
   };
   const one = (key: string): number => {
     const value = of(key);
@@ -155,7 +156,7 @@ export async function embeddingMemory(
   { contextTokens, batchTokens, gpuLayers, parts }: EmbeddingMemorySettings,
 ): Promise<MemoryNeed> {
   const header = await readGgufHeader(path);
-  const number = (key: string): number => Number(header?.get(key)) || 0;
+  const number = (key: string): number => countOf(header?.get(key));
   const architecture = String(header?.get('general.architecture'));
   const trained = number(`${architecture}.context_length`);
   const longest = contextTokens > 0 && trained > 0 ? Math.min(contextTokens, trained) : contextTokens || trained;
@@ -194,7 +195,7 @@ export async function whisperMemory(path: string, states: number, windows: numbe
     if (bytesRead < 48 || buffer.readUInt32LE(0) !== WHISPER_MAGIC) return { weightsBytes: size, contextBytes: 0 };
     // magic, n_vocab, n_audio_ctx, n_audio_state, n_audio_head, n_audio_layer, n_text_ctx, n_text_state, n_text_head,
     // n_text_layer
-    const at = (index: number): number => buffer.readInt32LE(index * 4);
+    const at = (index: number): number => buffer.readUInt32LE(index * 4);
     const [audioContext, textContext, textState, textLayers] = [at(2), at(6), at(7), at(9)];
     const bytesOfWindow = 2 * 2 * textLayers * textState * (audioContext + textContext);
     return { weightsBytes: size, contextBytes: states * windows * bytesOfWindow };
