@@ -221,6 +221,9 @@ Doctor('reports missing models, unknown types and invalid options', async () => 
     asr,
     other: { type: 'NoSuchDeployment' },
     invalid: { type: 'WhisperDeployment', user_config: { sizes: 1 } },
+    named: { type: 'LlamaTextGenerationDeployment', user_config: { model_id: 'gemma-3-4b' } },
+    unknown: { type: 'LlamaTextGenerationDeployment', user_config: { model_id: 'gemma-3' } },
+    file: { type: 'LlamaTextGenerationDeployment', user_config: { model_id: '/no/model.gguf' } },
     remote: {
       type: 'OpenAiTextGenerationDeployment',
       user_config: { base_url: 'http://127.0.0.1:1/v1', model: 'm' },
@@ -230,6 +233,9 @@ Doctor('reports missing models, unknown types and invalid options', async () => 
   assertFails(results['deployment asr'], /whisper-tiny\.en\S* is not on this machine/, 'warn');
   assertFails(results['deployment other'], /unknown type NoSuchDeployment/);
   assertFails(results['deployment invalid'], /sizes/);
+  assertFails(results['deployment named'], /^gemma-3-4b is not on this machine; the start fetches it/, 'warn');
+  assertFails(results['deployment unknown'], /there is no model "gemma-3": did you mean gemma-3-1b/);
+  assertFails(results['deployment file'], /there is no model file \/no\/model\.gguf/);
   const offline = await run(modelsCheck, { deployments, models: { offline: true } });
   assertFails(offline['deployment asr'], /models\.offline forbids downloads/);
 });

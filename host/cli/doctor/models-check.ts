@@ -38,6 +38,7 @@ async function deploymentResult(
       ? await store.pull(id, { projector }).catch(() => undefined) // offline, so it only finds the file
       : await store.resolve(id);
     if (!found && projector) throw new MissingModel(`the projector of ${id}`, 'set mmproj to its file');
+    if (!found) await store.requireKnown(id);
     if (!found) throw new MissingModel(id, `aana-host models pull ${id}`);
     present.push(projector ? `the projector of ${id}` : id);
     return found;

@@ -510,6 +510,35 @@ for (const { name, repo, use } of hubModels)
     },
   );
 
+Store(
+  'lists a name of the hub until its model is here, and an imported model instead',
+  async ({ store, dir, cacheDir }) => {
+    const [name, repo] = ['gemma-3-4b', 'ggml-org/gemma-3-4b-it-GGUF'];
+    const folder = path.join(cacheDir, 'models', 'hub', repo);
+    await mkdir(folder, { recursive: true });
+    await writeFile(path.join(folder, 'model-Q8_0.gguf.partial'), GGUF.subarray(0, 100));
+    const rows = async (): Promise<(string | undefined)[]> =>
+      (await store.list()).filter(({ id }) => id === name).map(({ use }) => use);
+    assert.equal(await rows(), ['images'], 'after an interrupted pull');
+    assert.is(await messageOf(store.remove(name)), `ModelNotFound: ${name} is not on this machine`);
+    const file = path.join(dir, `${name}.gguf`);
+    await writeFile(file, GGUF);
+    await store.import(file);
+    assert.equal(await rows(), [undefined]);
+    const projector = await messageOf(store.pull(name, { projector: true }));
+    assert.match(projector, /only repositories of the hub and folders are searched/);
+  },
+);
+
+Store('names the repository that cannot be read while the hub is away', async ({ cacheDir }) => {
+  const away = new ModelStore({ cacheDir, log: silentLogger, hfEndpoint: NOWHERE });
+  for (const pull of [() => away.pull('qwen3-4b'), () => away.pull('qwen3-4b', { projector: true })])
+    assert.match(
+      await messageOf(pull()),
+      /^DownloadFailed: the hub's repository Qwen\/Qwen3-4B-GGUF cannot be read: http\S+:9 cannot be reached/,
+    );
+});
+
 Store('throws for an unknown id and suggests similar ids', async ({ store }) => {
   assert.is(await store.resolve('whisper'), undefined);
   assert.match(await messageOf(store.pull('whisper-tiny.en:q2')), /^ModelNotFound: .*variants are q8_0, q5_1, f16/);

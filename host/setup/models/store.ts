@@ -8,14 +8,14 @@ import type { WeightType } from '../../base/core/model-files/weight-types.ts';
 import type { Network } from '../../io/outgoing/index.ts';
 import { hashFile, type ReportProgress, withFileLock } from '../packages/index.ts';
 import { catalogue } from './catalogue.ts';
-import { findHubModel, type HubModel, hubModelOf, hubModels } from './sources/hub-models.ts';
+import { type HubModel, hubModelOf, hubModels } from './sources/hub-models.ts';
 import type { ModelKind } from './catalogue-types.ts';
 import { checkModel } from './convert/check-model-file.ts';
 import { convertedFolder } from './folders/converted-folder.ts';
 import { whisperFolder } from './folders/whisper-folder.ts';
 import { importIdOf, importInto, type ImportOptions } from './import-model.ts';
 import { makeTarget, requireBytes } from './make-target.ts';
-import { lookUp, storedIn, targetOfSidecar, unknownModelError } from './model-lookup.ts';
+import { type Lookup, lookUp, storedIn, targetOfSidecar, unknownModelError } from './model-lookup.ts';
 import {
   hubFolder,
   importFolder,
@@ -113,9 +113,9 @@ export class ModelStore {
   async list(): Promise<CatalogueRow[]> {
     const rows: CatalogueRow[] = [];
     for (const entry of catalogue) rows.push(await this.#row(targetOfEntry(entry), entry.isDefault));
-    const folders = await this.#otherFolders();
-    for (const model of hubModels) if (!folders.includes(hubFolder(model.repo))) rows.push(this.#hubRow(model));
-    for (const folder of folders) {
+    for (const model of hubModels)
+      if ((await lookUp(model.name, this.#options.cacheDir)).state === 'repo') rows.push(this.#hubRow(model));
+    for (const folder of await this.#otherFolders()) {
       for (const stored of await storedIn(path.join(this.#options.cacheDir, folder)))
         rows.push(await this.#row(targetOfSidecar(stored, folder), true));
     }
@@ -184,6 +184,11 @@ export class ModelStore {
     return sizes.reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size), 0);
   }
 
+  /** Throws `ModelNotFound` for a model that is not on this machine and that no pull can get: its name is unknown. */
+  async requireKnown(id: string): Promise<void> {
+    await this.#known(id);
+  }
+
   /** Returns the id or path of the projector of a model. */
   async #projectorOf(id: string, { signal }: PullOptions): Promise<string> {
     const found = await lookUp(id, this.#options.cacheDir);
@@ -193,7 +198,8 @@ export class ModelStore {
       if (chosen === undefined) throw noProjector(id, `${folder} has no GGUF file with mmproj in its name`);
       return path.join(folder, chosen);
     }
-    const repo = parseHubReference(findHubModel(id)?.repo ?? id)?.repo;
+    const named = found.state === 'target' ? parseHubReference(found.target.id) : undefined;
+    const repo = found.state === 'repo' ? found.repo : named?.repo;
     if (repo === undefined) throw noProjector(id, 'only repositories of the hub and folders are searched');
     const stored = await storedIn(path.join(this.#options.cacheDir, hubFolder(repo)));
     const present = bestProjector(stored.map(({ file }) => file));
@@ -284,7 +290,8 @@ export class ModelStore {
     const found = await lookUp(id, this.#options.cacheDir);
     if (found.state === 'path')
       throw fail('InvalidInput', `${found.file} is not in the store and is not removed; delete the file yourself`);
-    if (found.state !== 'target') throw unknownModelError(id);
+    if (found.state === 'unknown') throw unknownModelError(id);
+    if (found.state === 'repo') throw notHereError(id);
     const file = this.#fileOf(found.target);
     const bytes = await this.#locked(file, {}, async () => {
       let freed = 0;
@@ -301,7 +308,7 @@ export class ModelStore {
     });
     this.#removals += 1;
     await this.#removeEmpty(found.target.folder);
-    if (bytes === 0) throw fail('ModelNotFound', `${id} is not on this machine`, { data: { id } });
+    if (bytes === 0) throw notHereError(id);
     return bytes;
   }
 
@@ -385,11 +392,17 @@ export class ModelStore {
     });
   }
 
-  /** Returns the target of an id, and a target for each of its files in the order in which they are written. */
-  async #targetToPull(id: string, signal: AbortSignal | undefined): Promise<TargetToPull> {
+  /** Returns what a pull gets for an id that names no file on this machine. */
+  async #known(id: string): Promise<Exclude<Lookup, { state: 'path' | 'unknown' }>> {
     const found = await lookUp(id, this.#options.cacheDir);
     if (found.state === 'path') throw fail('ModelNotFound', `there is no model file ${found.file}`, { data: { id } });
     if (found.state === 'unknown') throw unknownModelError(id);
+    return found;
+  }
+
+  /** Returns the target of an id, and a target for each of its files in the order in which they are written. */
+  async #targetToPull(id: string, signal: AbortSignal | undefined): Promise<TargetToPull> {
+    const found = await this.#known(id);
     if (this.#options.offline) {
       throw fail('DownloadFailed', `${id} is not on this machine and downloads are switched off`, {
         data: { url: id },
@@ -473,6 +486,8 @@ async function resolvePath(id: string, file: string): Promise<ResolvedModel | un
 
 const noProjector = (id: string, why: string): AanaError =>
   fail('ModelNotFound', `no projector of ${id} was found: ${why}; set mmproj to its file`, { data: { id } });
+
+const notHereError = (id: string): AanaError => fail('ModelNotFound', `${id} is not on this machine`, { data: { id } });
 
 interface TargetToPull {
   readonly target: ModelTarget;

@@ -61,6 +61,18 @@ export class Hub {
    * not show the repository, and `DownloadFailed`.
    */
   async describe(repo: string, signal?: AbortSignal): Promise<HubDescription> {
+    try {
+      return await this.#describe(repo, signal);
+    } catch (error) {
+      if (!(error instanceof UnreachableError)) throw error;
+      throw fail('DownloadFailed', `the hub's repository ${repo} cannot be read: ${error.message}`, {
+        data: { url: this.endpoint },
+        cause: error,
+      });
+    }
+  }
+
+  async #describe(repo: string, signal: AbortSignal | undefined): Promise<HubDescription> {
     const url = `${this.endpoint}/api/models/${repo}?blobs=true`;
     return this.#remember(async () => {
       const headers = this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` };
