@@ -20,7 +20,7 @@ import type {
 import { withCalls } from './chat/chat-chunks.ts';
 import { activeTools, chatPrompt } from './chat/chat-prompt.ts';
 import { answerCount, samplingOfAnswer, several } from './chat/choices.ts';
-import { type Media, readMedia, requireTaken } from './chat/media.ts';
+import { type Media, readMedia, requireRoom, requireTaken } from './chat/media.ts';
 import type { ChatArgs, CountTokensArgs, GenerateArgs } from './chat/text-arguments.ts';
 import { generate, type TextModel, textMethods } from './chat/text-methods.ts';
 import { endProcess, engineLife, type LlamaModelSpec, modelOptions } from './llama-model.ts';
@@ -170,7 +170,10 @@ class Llama implements TextModel {
     return this.#spec.default_sampling_params;
   }
 
-  /** Reads the media of a dialog. Rejects with `ImagesNotSupported` or `AudioNotSupported` if the model takes none. */
+  /**
+   * Reads the media of a dialog. Rejects with `ImagesNotSupported` or `AudioNotSupported` if the model takes none, and
+   * with `PromptTooLongException` for audio that is much too long.
+   */
   readonly readMedia = async (dialog: ImageChatDialog): Promise<Media> => {
     const { readsImages, readsAudio } = this.#engine.info;
     const lacks = (what: string): string =>
@@ -182,6 +185,7 @@ class Llama implements TextModel {
       images: readsImages || lacks('vision'),
       audio: readsAudio || lacks('audio'),
     });
+    requireRoom(dialog, this.#spec.model_name, this.#engine.info.contextTokens);
     return readMedia(dialog, this.#artifactPath);
   };
 

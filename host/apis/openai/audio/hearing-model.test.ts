@@ -1,5 +1,6 @@
 // Audio in dialogs for a model that hears: a tiny one with random weights, behind a real encoder of audio.
 import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type OpenAI from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -120,6 +121,19 @@ Hearing('audio that cannot be read is refused with its place', async () => {
   await refused(await send([audio(tone(3, 1000 * 60 * 10, 1000))]), 400, 'messages', /context holds 256/);
   assert.is((await send([audio(tone(3, 1)), question])).status, 200);
   assert.is((await send([audio(tone(3, 44_100, 44_100)), question])).status, 200);
+});
+
+Hearing('audio that is much too long is refused before its samples are read', async () => {
+  await using opened = await at.app.openAudio({ path: speechPath() }, { allowPaths: [dirname(speechPath())] });
+  const [channel] = opened.channels;
+  const long = { channels: [{ ...channel!, samples: 4 * 3600 * 16_000 }], sample_rate: 16_000 };
+  const half = { ...long, channels: [{ ...channel!, samples: 40 * 16_000 }] };
+  for (const sounds of [[long], [half, half]]) {
+    const content = sounds.map((sound) => ({ type: 'audio', audio: sound }));
+    const call = at.app.handle('hearing').call('chat', { dialog: { messages: [{ role: 'user', content }] } });
+    const error = await call.catch((reason: Error) => reason);
+    assert.match(String(error), /^PromptTooLong.* s of audio, which is more than \d+ tokens, the context holds 256$/);
+  }
 });
 
 Hearing('a model that only sees hears nothing, and what cannot wait hears nothing', async () => {

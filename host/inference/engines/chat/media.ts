@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { LlamaAudio, LlamaImage } from '../../../../native/lib/index.ts';
 import { fail } from '../../../base/core/errors.ts';
-import { MonoAudio } from '../speech/mono-audio.ts';
+import { MonoAudio, SAMPLE_RATE } from '../speech/mono-audio.ts';
 import type { StartContext } from '../../replicas/process/implementation.ts';
 import type { AudioReference, ContentPart, ImageChatDialog, ImageReference } from '../../../base/schemas/index.ts';
 
@@ -68,4 +68,26 @@ export function requireTaken(dialog: ImageChatDialog, { model, images, audio }: 
         : (['AudioNotSupported', 'audio', audio] as const);
     if (taken !== true) throw fail(name, `${model} takes no ${what}: ${taken}`, { data: { model_name: model } });
   }
+}
+
+/** Published encoders make at least 6 tokens of a second. Those of Ultravox and Gemma 4 make the fewest. */
+const LEAST_TOKENS_PER_SECOND = 4;
+
+/**
+ * Throws `PromptTooLongException` if the audio of a dialog is much too long for the context, before its samples take
+ * memory: 230 MB for an hour, several times.
+ */
+export function requireRoom(dialog: ImageChatDialog, model: string, contextTokens: number): void {
+  const lengths = mediaIn(dialog).map((part) =>
+    part.type === 'audio' ? Math.max(0, ...part.audio.channels.map(({ samples }) => samples)) : 0,
+  );
+  const seconds = lengths.reduce((sum, samples) => sum + samples, 0) / SAMPLE_RATE;
+  const least = Math.floor(seconds * LEAST_TOKENS_PER_SECOND);
+  if (least <= contextTokens) return;
+  throw fail(
+    'PromptTooLongException',
+    `${model} cannot take the prompt: it has ${Math.round(seconds)} s of audio, which is more than ${least} tokens, ` +
+      `the context holds ${contextTokens}`,
+    { data: { prompt_len: least, max_len: contextTokens } },
+  );
 }
