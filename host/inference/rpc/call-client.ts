@@ -36,11 +36,14 @@ interface OpenCall {
 /** The calling end of a connection. Sends calls and receives their values. */
 export class CallClient {
   readonly #send: (frame: CallRequest | ReconfigureFrame) => void;
+  readonly #onClosed: ((id: number) => void) | undefined;
   readonly #calls = new Map<number, OpenCall>();
   #nextId = 1;
 
-  constructor(send: (frame: CallRequest | ReconfigureFrame) => void) {
+  /** `onClosed` is called with the number of each call when the other end has finished all work for it. */
+  constructor(send: (frame: CallRequest | ReconfigureFrame) => void, onClosed?: (id: number) => void) {
     this.#send = send;
+    this.#onClosed = onClosed;
   }
 
   call(method: string, args: Record<string, unknown>, options: RpcCallOptions = {}): Promise<unknown> {
@@ -169,6 +172,7 @@ export class CallClient {
     call.release();
     tell(call);
     call.onSettled?.(loss);
+    this.#onClosed?.(id);
   }
 }
 

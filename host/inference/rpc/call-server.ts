@@ -10,6 +10,8 @@ type CallFrame = Extract<CallRequest, { type: 'call' }>;
 
 interface RunningCall {
   readonly id: number;
+  /** The call of this end for which a stream is made. */
+  readonly streamOf: number | undefined;
   readonly controller: AbortController;
   readonly feed: FeedReceiver | undefined;
   /** Values that may be sent before the reader must take some. */
@@ -71,6 +73,7 @@ export class CallServer {
   async run(frame: CallFrame): Promise<void> {
     const call: RunningCall = {
       id: frame.id,
+      streamOf: frame.stream ? frame.parent : undefined,
       controller: new AbortController(),
       feed:
         frame.feed === undefined
@@ -114,6 +117,11 @@ export class CallServer {
       reported = percent;
       this.#send({ type: 'call-progress', id, fraction });
     };
+  }
+
+  /** Cancels the streams that the other end has made for a call of this end and left open. */
+  cancelStreamsOf(parent: number): void {
+    for (const { id, streamOf } of this.#calls.values()) if (streamOf === parent) this.cancel(id);
   }
 
   cancelAll(): void {

@@ -193,6 +193,14 @@ Called('cancels the calls of all levels when the caller leaves', async () => {
   await until(() => running() === 0, 'the stream has ended everywhere');
 });
 
+Called('leaves no stream open that its method did not close', async () => {
+  assert.equal(await relay.first_word({ text: 'one wait' }), { word: 'one' });
+  await until(
+    () => shared.status()['sentiment']?.replicas.every(({ ongoing }) => ongoing === 0) === true,
+    'the stream has ended',
+  );
+});
+
 Called('ends a call of another deployment after its time', async () => {
   const limits = { timeoutS: 0.2 };
   const error = await errorOf(relay.ask({ method: 'untilCancelled', limits }));

@@ -31,7 +31,10 @@ export class ReplicaWork {
 
   constructor(options: ReplicaWorkOptions) {
     this.#options = options;
-    this.#connection = new CallClient((frame) => options.send(frame));
+    this.#connection = new CallClient(
+      (frame) => options.send(frame),
+      (id) => this.#server.cancelStreamsOf(id), // nobody reads them any more
+    );
     this.#server = new CallServer(
       options.served ?? {},
       (frame) => options.send(frame),
