@@ -115,11 +115,11 @@ Aliases('go to a fallback when a deployment does not begin in time', async () =>
   const running = await ask('/v1/chat/completions', chat('endless', { stream: true, max_tokens: null }));
   const reader = running.body!.getReader();
   await reader.read(); // the only place of the model is taken
-  for (const stream of [false, true]) {
-    const answer = await ask('/v1/chat/completions', chat('hurried', { stream }));
+  for (const [name, request] of Object.entries(REQUESTS)) {
+    const answer = await ask(...request('hurried'));
     const text = await answer.text();
-    assert.equal([answer.status, answer.headers.get(HEADER)], [200, 'tiny'], text);
-    if (stream) assert.match(text, /\[DONE\]/);
+    assert.equal([answer.status, answer.headers.get(HEADER)], [200, 'tiny'], `${name}: ${text}`);
+    assert.is(text.match(/event: message_start\n/g)?.length, name === 'streamed messages' ? 1 : undefined);
   }
   await reader.cancel();
 });

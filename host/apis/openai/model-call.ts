@@ -1,6 +1,6 @@
 import { flatMapped } from '../../base/core/async/async-values.ts';
 import { pointerKeys } from '../../base/core/json/json-pointer.ts';
-import type { GenerationDetails, TextChunk } from '../../base/schemas/index.ts';
+import { type GenerationDetails, isNotice, type TextChunk } from '../../base/schemas/index.ts';
 import { type Blame, blamed, blaming, paramThrough } from './blame.ts';
 import { paramOf } from './fields.ts';
 import type { ModelDirectory } from '../../inference/deployments/index.ts';
@@ -45,22 +45,30 @@ export function answerOf(
   });
 }
 
-/** Runs a streaming method. Errors and `context.ignore` are as for {@link answerOf}. */
+/**
+ * Runs a streaming method. Errors and `context.ignore` are as for {@link answerOf}. While another model may get the
+ * request, the tokens of the prompt come with the first piece of the answer.
+ */
 export async function* piecesOf(
   models: ModelDirectory,
   { name, args, blame }: ModelCall,
   method: string,
   context: RunContext,
 ): AsyncGenerator<TextChunk[], GenerationDetails | undefined> {
+  let held: TextChunk[] = [];
   try {
     const batches = models.stream(name, method, args, context) as TextBatches;
-    return yield* flatMapped(batches, (batch) => {
+    const details = yield* flatMapped(batches, (batch) => {
       for (const { unbound } of batch) tellUnbound(unbound, blame, context);
-      const pieces = batch.filter(({ unbound }) => unbound === undefined);
-      if (pieces.length === 0) return [];
+      const pieces = [...held, ...batch.filter(({ unbound }) => unbound === undefined)];
+      const isHeld = context.begin !== undefined && pieces.every(isNotice);
+      held = isHeld ? pieces : [];
+      if (isHeld || pieces.length === 0) return [];
       context.begin?.();
       return [pieces];
     });
+    if (held.length > 0) yield held; // the answer is empty
+    return details;
   } catch (error) {
     throw blamed(error, blame);
   }
