@@ -7,8 +7,7 @@ import { ChatChunks, ChatCompletionChunk } from './chat-chunks.ts';
 import { ChatCompletion } from './chat-answer.ts';
 import { filesOfMessages } from '../files/file-input.ts';
 import { piecesOf } from '../model-call.ts';
-import { resolveModel } from '../models/model-names.ts';
-import { hears, withModel } from '../models/model-route.ts';
+import { hears, routeOf, withModel } from '../models/model-route.ts';
 import { allowedModels } from '../../http/guards/allowed-models.ts';
 import { type HostRouter, serveRoute } from '../../http/routes/serve-route.ts';
 import { hear } from '../audio/hear.ts';
@@ -39,12 +38,12 @@ export function chatRoute(router: HostRouter, options: OpenAiHttpOptions): void 
       const models = allowedModels(ctx, openai.models);
       const given = await readJsonRequest(ctx, CHAT_FIELDS, options, largeMedia(models, options));
       const { dialog, files } = filesOfMessages(given.messages);
-      const isHeard = hasAudio(dialog) && hears(models, given.model);
+      const isHeard = hasAudio(dialog) && hears(models, chatWish({ ...given, messages: dialog }));
       const { dialog: messages, audio } = isHeard ? { dialog, audio: [] } : audioOfMessages(dialog);
       const request = { ...given, messages };
       await readFiles(ctx, files, options);
-      const check = (): unknown => chatRun(resolveModel(models, request.model, 'chat'), request);
       return withinTime(ctx, options, async (context) => {
+        const check = (): unknown => chatRun(routeOf(models, chatWish(request), context).chosen, request);
         const listen = (): Promise<void> => hear(ctx, { audio, check }, options, context);
         if (request.stream !== true) {
           await listen();

@@ -38,7 +38,17 @@ let connections = 0;
 const start = (images: object = {}, guards: object = { allow_private_urls: true }): Promise<OpenAiApp> =>
   startOpenAiApp({
     config: {
-      openai: { image_input: { max_images: MAX_IMAGES, max_bytes: MAX_IMAGE_BYTES, ...images } },
+      openai: {
+        image_input: { max_images: MAX_IMAGES, max_bytes: MAX_IMAGE_BYTES, ...images },
+        aliases: {
+          shared: {
+            deployments: [
+              { name: 'tiny', weight: 1000 },
+              { name: 'seeing', weight: 1 },
+            ],
+          },
+        },
+      },
       limits: { max_json_bytes: MAX_JSON_BYTES },
       media: { temp_dir: media, ffmpeg_path: ffmpegPath(), ...guards },
     },
@@ -79,6 +89,19 @@ const chat = (content: unknown, more?: object) => chatOf('seeing', content, more
 
 const send = (content: unknown, more?: object): Promise<Response> =>
   at.post('/v1/chat/completions', chat(content, more));
+
+Images('of all parts of a dialog choose a model of an alias that sees', async () => {
+  const image = { type: 'input_image', image_url: dataUrl(lions), detail: 'auto' };
+  const call = { type: 'function_call', call_id: 'c', name: 'look', arguments: '{}' };
+  const answer = await at.post('/v1/responses', {
+    ...{ model: 'shared', max_output_tokens: 16 },
+    input: [{ role: 'user', content: 'Hi' }, call, { type: 'function_call_output', call_id: 'c', output: [image] }],
+  });
+  assert.equal([answer.status, answer.headers.get('x-aana-deployment')], [200, 'seeing'], await answer.text());
+  const sound = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } };
+  const spoken = await at.post('/v1/chat/completions', chatOf('shared', [imageUrl(dataUrl(lions)), sound]));
+  await refused(spoken, 400, 'messages[0].content[1].type', /not transcribed here/);
+});
 
 Images('a chat sees its images, and tells how many tokens they have', async () => {
   const seen = await client.chat.completions.create(chat([imageUrl(dataUrl(lions)), question]));

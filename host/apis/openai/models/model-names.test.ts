@@ -42,6 +42,25 @@ const MODELS = directory(
 
 const Names = suite('names of models');
 
+Names('are found no longer than names are, at once', () => {
+  const deployments = { ...MODELS, onDemand: { names: () => [], find: () => undefined } };
+  assert.is(findModel(deployments, ':'.repeat(3_000_000)), undefined);
+  assert.throws(() => resolveModel(deployments, 'llm:'.repeat(1_000_000), 'chat'), /does not exist/);
+});
+
+Names('do not stand for a deployment of an alias that has no weight', () => {
+  const fallbacks = ['asr', 'llm'];
+  const drained = {
+    deployments: [
+      { name: 'other', weight: 0 },
+      { name: 'gone', weight: 1 },
+    ],
+    fallbacks,
+  };
+  const models = { ...MODELS, aliases: { gpt: { ...drained, fallback_after_s: null } } };
+  assert.is(resolveModel(models, 'gpt', 'chat').model.name, 'llm');
+});
+
 const CASES: [name: string, deployment: string | undefined, adapter?: string][] = [
   ['llm', 'llm'],
   ['qwen', 'llm'],

@@ -1,5 +1,6 @@
 import { type AanaError, fail } from '../../../base/core/errors.ts';
 import type { ModelAlias, ModelDirectory, ServedModel } from '../../../inference/deployments/index.ts';
+import { MAX_NAME } from '../../../base/schemas/bounds.ts';
 import { CAPABILITIES, capabilitiesOf, type Capability } from './capabilities.ts';
 import { invalidValue } from '../fields.ts';
 
@@ -101,11 +102,12 @@ function namedModels(directory: ModelDirectory, name: string, capability: Capabi
   const all = (alias: ModelAlias, find: (text: string) => ResolvedModel | undefined): NamedModels => ({
     choices: alias.deployments.flatMap(({ name: text, weight }) => {
       const found = find(text);
-      return found ? [{ found, weight }] : [];
+      return found && weight > 0 ? [{ found, weight }] : [];
     }),
     fallbacks: alias.fallbacks.flatMap((text) => find(text) ?? []),
     fallbackAfterMs: alias.fallback_after_s === null ? undefined : alias.fallback_after_s * 1000,
   });
+  if (name.length > MAX_NAME) return { choices: [], fallbacks: [], fallbackAfterMs: undefined };
   const deployment = models.find((model) => model.name === name);
   if (deployment) return all(only(name), named);
   const alias = aliasOf(name);

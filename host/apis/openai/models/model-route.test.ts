@@ -3,7 +3,7 @@ import * as assert from 'uvu/assert';
 import { AanaError, fail } from '../../../base/core/errors.ts';
 import type { ModelAlias, ModelDirectory, ServedModel } from '../../../inference/deployments/index.ts';
 import type { RunContext } from '../run-context.ts';
-import { type ModelWish, routeOf, withModel } from './model-route.ts';
+import { hears, type ModelWish, routeOf, withModel } from './model-route.ts';
 
 const Routes = suite('routes to the models of an alias');
 
@@ -101,6 +101,17 @@ Routes('go only to models that can do what is asked', () => {
   assert.equal(names({ ...asking('text'), name: 'gpt:sql' }).toSorted(), ['a:sql', 'b:sql']);
   const { models: blind } = directory(all);
   assert.equal(routeOf(blind, asking(image), context()).fallbacks.length, 3, 'the model itself refuses the image');
+});
+
+Routes('leave audio to models that hear it, if they take the images, too', () => {
+  const sound = { type: 'input_audio', input_audio: { data: '', format: '' } };
+  const image = { type: 'image_url', image_url: { url: 'data:' } };
+  const alias = { deployments: weights({ a: 1 }), fallbacks: ['b', 'c'] };
+  const { models } = directory(alias, { b: { takesAudio: true }, c: { takesImages: true } });
+  assert.ok(hears(models, asking([sound])));
+  assert.not.ok(hears(models, asking([sound, image])), 'the model that sees gets the transcript');
+  const { models: able } = directory(alias, { b: { takesAudio: true, takesImages: true }, c: { takesImages: true } });
+  assert.ok(hears(able, asking([sound, image])));
 });
 
 const busy = (): Error => fail('DeploymentNotStarted', 'busy', { data: { deployment: 'a' } });

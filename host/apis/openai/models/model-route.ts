@@ -121,10 +121,10 @@ function sensing(named: NamedModels, dialog: ModelWish['dialog'] = []): NamedMod
   return able.choices.length + able.fallbacks.length > 0 ? able : named;
 }
 
-/** Returns whether a model of this name hears the audio of dialogs itself. Throws `UnknownModel`. */
-export function hears(models: ModelDirectory, name: string): boolean {
-  const { choices, fallbacks } = resolveModels(models, name, 'chat');
-  return [...choices.map(({ found }) => found), ...fallbacks].some(({ model }) => model.takesAudio);
+/** Returns whether the models that may answer a request hear the audio of its dialog. Throws `UnknownModel`. */
+export function hears(models: ModelDirectory, { name, capability, dialog }: ModelWish): boolean {
+  const { choices, fallbacks } = sensing(resolveModels(models, name, capability), dialog);
+  return [...choices.map(({ found }) => found), ...fallbacks].every(({ model }) => model.takesAudio);
 }
 
 const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image_url', 'input_image']);
@@ -143,7 +143,7 @@ function beginningOf(dialog: ModelWish['dialog']): string {
 
 /**
  * Chooses by weighted rendezvous hashing: the same key has the same model, and a change of a weight moves only the keys
- * that it must move. Models without weight are chosen if no other is there.
+ * that it must move.
  */
 function chosenOf(choices: NamedModels['choices'], key: string): ResolvedModel[] {
   const scores = choices.map(({ found, weight }) => -Math.log(fractionOf(key, found)) / weight);

@@ -104,7 +104,9 @@ export async function withStoredRequest<T>(
 
 /** Returns what a request whose dialog has these items asks of a model. */
 function responseWish({ model }: Pick<ResponseRequest, 'model'>, { history, input }: GivenItems): ModelWish {
-  const dialog = [...history, ...input].flatMap((item) => (item.type === 'message' ? [item] : []));
+  const dialog = [...history, ...input].flatMap((item) =>
+    item.type === 'message' ? [item] : 'output' in item ? [{ role: 'tool', content: item.output }] : [],
+  );
   return { name: model, capability: 'chat', dialog };
 }
 

@@ -53,11 +53,13 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
       const models = allowedModels(ctx, options.openai.models);
       const given = await readJsonRequest(ctx, RESPONSE_FIELDS, options, largeMedia(models, options));
       const { dialog: withoutFiles, files } = filesOfInput(given.input);
+      const withAudio = withAudioParts(withoutFiles);
+      const messages =
+        typeof withAudio === 'string' ? [] : withAudio.flatMap((item) => (item.type === 'message' ? [item] : []));
       // What is made in the background opens no media.
-      const isHeard = given.background !== true && hears(models, given.model);
-      const { dialog, audio } = isHeard
-        ? { dialog: withAudioParts(withoutFiles), audio: [] }
-        : audioOfInput(withoutFiles);
+      const isHeard =
+        given.background !== true && hears(models, { name: given.model, capability: 'chat', dialog: messages });
+      const { dialog, audio } = isHeard ? { dialog: withAudio, audio: [] } : audioOfInput(withoutFiles);
       const request = { ...given, input: dialog };
       await readFiles(ctx, files, options);
       const dialogs = dialogsOf(ctx);
