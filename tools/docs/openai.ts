@@ -68,7 +68,8 @@ dialog, such as embeddings, are given out at random. A deployment with the weigh
 - The fallbacks get a request in turn after an error of the deployment: it is busy, not loaded, lost or away, or it \
 fails. Errors of the request itself, such as a prompt that is too long, are answered at once. An answer that has \
 begun to stream stays with its deployment.
-- \`fallback_after_s\` is the time for the first piece of a stream, or for a whole answer without a stream.
+- \`fallback_after_s\` is the time for the first piece of a stream, or for a whole answer without a stream. With \
+fallbacks, \`message_start\` of \`/v1/messages\` comes with the first piece.
 - Deployments that do not exist, that cannot do what is asked, such as read images, or that the API key does not \
 allow are left out.
 - \`model:adapter\` and the id of a model can be in the place of a deployment. The answer has the name of the \
@@ -105,9 +106,11 @@ Requests at the same time wait for the same start. A request can exceed \`limits
 goes on, and a later request finds the model.
 - The model is a deployment with the name of the model in status, dashboard, metrics and scopes \
 (\`model:bartowski/Llama-3.2-1B-Instruct-GGUF\`), until \`keep_alive_s\` after its last request. While it is idle it \
-makes room for other deployments. Its options are the defaults, with \`num_gpus\`.
+makes room for other deployments. Its options are the defaults, with \`num_gpus\`. If an operator removes it, the next \
+request starts it again; if an operator unloads it, requests are refused until it is loaded or has ended.
 - A model whose files have more than \`max_bytes\` is refused with 400 before it is fetched. Models stay on the disk \
-after they end, so allow as many as the disk has room for: \`*\` lets every client fetch every model of the hub.
+after they end, so allow as many as the disk has room for: \`*/*\` lets every client fetch every model of the hub. \
+A \`*\` without \`/\` allows models of the catalogue alone.
 - More than \`max_models\` end the one that was not used for longest. While all of them work, another one is refused \
 with 503.
 - A name that is not allowed, and a repository that the hub does not show, are answered with 404. A hub that is away \

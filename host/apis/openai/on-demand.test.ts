@@ -5,12 +5,16 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTinyLlama } from '../../../native/lib/fixtures/tiny-llama.ts';
+import { RelayDeployment } from '../../inference/deployments/fixtures/relay-deployment.ts';
 import { type FileServer, startFileServer } from '../../setup/models/sources/file-server.test.fixture.ts';
+import { createLogger } from '../../base/core/log/logger.ts';
+import { deferred } from '../../base/core/deferred.ts';
 import { until } from '../../test/helpers/server.ts';
-import { type OpenAiApp, startOpenAiApp } from './fixtures/openai-app.ts';
+import { llamaOptions, type OpenAiApp, startOpenAiApp } from './fixtures/openai-app.ts';
 
 const OnDemand = suite('models on demand');
 const limits = { keep_alive_s: 1, max_models: 1, max_bytes: 100_000_000 };
+const lines: string[] = [];
 let folder = '';
 let hub: FileServer;
 let at: OpenAiApp;
@@ -20,7 +24,7 @@ let admin: Readonly<Record<string, string>> = {};
 OnDemand.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'aana-on-demand-'));
   hub = await startFileServer();
-  for (const repo of ['owner/one', 'owner/two', 'other/three']) {
+  for (const repo of ['owner/one', 'owner/two', 'other/three', 'owner/slow', 'qwen-of/another']) {
     const path = join(folder, 'tiny.gguf');
     writeTinyLlama(path, { contextTokens: repo === 'owner/two' ? 65_536 : 512 }); // the second one answers for long
     const bytes = readFileSync(path);
@@ -32,6 +36,7 @@ OnDemand.before(async () => {
     hub.files.set(`/${repo}/resolve/main/tiny.gguf`, bytes);
   }
   at = await startOpenAiApp({
+    options: { log: createLogger({ level: 'info', format: 'json', write: (line) => lines.push(line) }) },
     config: {
       cache_dir: folder,
       api_service: { enabled: true },
@@ -109,12 +114,78 @@ OnDemand('make room for each other, and not for those that are in use', async ()
   await until(async () => (await ask('owner/one')).status === 200);
 });
 
+OnDemand('end also if the first caller leaves before anything is known about them', async () => {
+  await until(async () => (await started()).length === 0);
+  const asked = deferred();
+  const known = deferred();
+  hub.handler = ({ url = '' }, response) => {
+    if (!url.startsWith('/api/models/owner/slow')) return false;
+    asked.resolve();
+    void known.promise.then(() => response.end(hub.files.get('/api/models/owner/slow')));
+    return true;
+  };
+  const leaving = new AbortController();
+  const left = fetch(`${at.url}/v1/chat/completions`, {
+    ...{ method: 'POST', signal: leaving.signal, body: JSON.stringify(chat('owner/slow')) },
+    headers: { ...key, 'content-type': 'application/json' },
+  }).catch(({ name }: Error) => name);
+  await asked.promise;
+  leaving.abort();
+  assert.is(await left, 'AbortError');
+  await until(async () => lines.some((line) => line.includes('"status":499')));
+  assert.is((await ask('owner/one')).status, 503, 'the start that goes on needs its place');
+  known.resolve();
+  await until(async () => (await started()).includes('owner/slow'));
+  await until(async () => (await started()).length === 0);
+  hub.handler = undefined;
+});
+
+OnDemand('start again after an operator removed them, and are the operator’s who adds them', async () => {
+  assert.is((await ask('owner/one')).status, 200);
+  await at.app.unregisterDeployment('owner/one');
+  assert.is((await ask('owner/one')).status, 200);
+  await at.app.unregisterDeployment('owner/one');
+  await at.app.registerDeployment('owner/one', llamaOptions(join(folder, 'tiny.gguf')), { deploy: true });
+  assert.is((await ask('owner/one')).status, 200);
+  assert.is((await ask('owner/two')).status, 200);
+  assert.equal((await started()).toSorted(), ['owner/one', 'owner/two'], 'it needs no place among those on demand');
+  await until(async () => !(await started()).includes('owner/two'));
+  assert.equal(await started(), ['owner/one']);
+  await at.app.unregisterDeployment('owner/one');
+});
+
+OnDemand('take requests that come while they end', async () => {
+  assert.is((await ask('owner/two')).status, 200);
+  const args = {
+    dialog: { messages: [{ role: 'user', content: 'Hi' }] },
+    sampling_params: { ignore_eos: true, max_tokens: 60_000 },
+  };
+  const running = at.app.handle('owner/two').stream('chat_stream', args)[Symbol.asyncIterator]();
+  await running.next(); // a call of the host does not keep it
+  await until(async () => at.app.status().deployments['owner/two']?.status !== 'RUNNING');
+  const answer = ask('owner/two');
+  await running.return?.();
+  assert.is((await answer).status, 200);
+});
+
+OnDemand('end when the deployment that calls them has ended', async () => {
+  assert.is((await ask('owner/one')).status, 200);
+  await at.app.registerDeployment('relay', RelayDeployment.options({ handles: { next: 'owner/one' } }), {
+    deploy: true,
+  });
+  await until(async () => lines.some((line) => line.includes('unused model not removed')));
+  assert.is((await ask('owner/one')).status, 200);
+  await at.app.unregisterDeployment('relay');
+  await until(async () => (await started()).length === 0);
+});
+
 OnDemand('are refused in the words of the caller', async () => {
   const code = async (model: string, path = '/v1/chat/completions'): Promise<unknown[]> => {
     const answer = await at.post(path, { ...chat(model), input: 'a' }, key);
     return [answer.status, ((await answer.json()) as { error: { code: string } }).error.code];
   };
-  assert.equal(await code('other/three'), [404, 'model_not_found'], 'not allowed');
+  for (const other of ['other/three', 'Owner/one', 'qwen-of/another'])
+    assert.equal(await code(other), [404, 'model_not_found'], `${other} is not allowed`);
   for (const unknown of ['owner/unknown', 'owner/one/unknown.gguf'])
     assert.equal(await code(unknown), [404, 'model_not_found'], 'the hub does not have it');
   const large = await ask('owner/one/vast.gguf');

@@ -1,4 +1,5 @@
 import { raceAbort } from '../../base/core/abort.ts';
+import { deferred } from '../../base/core/deferred.ts';
 import { AanaError, errorLogFields, fail } from '../../base/core/errors.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import type { Config } from '../../base/config/index.ts';
@@ -23,7 +24,7 @@ import { servedModel } from './served-model.ts';
 
 export interface ModelsOnDemandOptions {
   readonly config: Config['openai']['on_demand'];
-  readonly deployments: Pick<DeploymentManager, 'has' | 'handle' | 'register' | 'remove' | 'status'>;
+  readonly deployments: Pick<DeploymentManager, 'has' | 'handle' | 'onNames' | 'register' | 'remove' | 'status'>;
   readonly models: Pick<ModelStore, 'bytesToPull'>;
   /** Starts a registered deployment. Removes it when the start fails. */
   readonly start: (name: string) => Promise<void>;
@@ -36,9 +37,11 @@ export interface ModelsOnDemandOptions {
 interface Started {
   readonly name: string;
   readonly ready: Promise<void>;
-  /** Calls that run or wait. */
-  calls: number;
-  /** Ends it. Set while it has no calls. */
+  /** Calls that run or wait, and its start. */
+  uses: number;
+  /** Whether a deployment has been registered for it. */
+  isRegistered: boolean;
+  /** Ends it. Runs while nothing uses it. */
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -72,6 +75,7 @@ export class ModelsOnDemand implements OnDemandModels {
   constructor(options: ModelsOnDemandOptions) {
     const { models } = options.config;
     this.#options = options;
+    options.deployments.onNames(() => this.#forgetRemoved());
     this.#patterns = models.map(patternOf);
     const plain = models.filter((model) => !model.includes('*')).flatMap((model) => identified(model)?.id ?? []);
     const known = catalogue.filter((entry) => entry.isDefault && purposeOf(entry)).map(({ name }) => name);
@@ -93,7 +97,7 @@ export class ModelsOnDemand implements OnDemandModels {
   /** Whether calls of a deployment go through this object. */
   isFor(deployment: string): boolean {
     if (this.#patterns.length === 0) return false;
-    return this.#started.has(deployment) || !this.#options.deployments.has(deployment);
+    return this.#started.has(deployment) || this.#isFree(deployment);
   }
 
   /** Runs a method like a handle. Starts the deployment if necessary. */
@@ -122,8 +126,7 @@ export class ModelsOnDemand implements OnDemandModels {
     const started = this.#started.get(name) ?? this.#begin(name, method);
     if (!started) return { [Symbol.dispose]: () => {} }; // the handle says that there is no such deployment
     clearTimeout(started.timer);
-    started.timer = undefined;
-    started.calls += 1;
+    started.uses += 1;
     this.#started.delete(name);
     this.#started.set(name, started);
     const used = { [Symbol.dispose]: () => this.#leave(started) };
@@ -137,30 +140,58 @@ export class ModelsOnDemand implements OnDemandModels {
   }
 
   #leave(started: Started): void {
-    started.calls -= 1;
-    if (started.calls > 0 || this.#started.get(started.name) !== started) return;
-    started.timer = setTimeout(() => void this.#end(started), this.#options.config.keep_alive_s * 1000);
+    started.uses -= 1;
+    if (started.uses === 0 && this.#started.get(started.name) === started)
+      this.#endAfter(started, this.#options.config.keep_alive_s);
+  }
+
+  #endAfter(started: Started, seconds: number): void {
+    started.timer = setTimeout(() => void this.#end(started), seconds * 1000);
     started.timer.unref();
+  }
+
+  /** Whether no deployment has the name, or one that is about to end. */
+  #isFree(name: string): boolean {
+    return this.#ending.has(name) || !this.#options.deployments.has(name);
+  }
+
+  /** Forgets what others have removed. A deployment that then gets the name belongs to them. */
+  #forgetRemoved(): void {
+    for (const started of this.#started.values())
+      if (started.isRegistered && !this.#options.deployments.has(started.name)) this.#forget(started);
+  }
+
+  #forget(started: Started): void {
+    clearTimeout(started.timer);
+    if (this.#started.get(started.name) === started) this.#started.delete(started.name);
   }
 
   #begin(name: string, method: string): Started | undefined {
     const planned = this.#plan(name, [method]);
-    if (planned?.name !== name || this.#options.deployments.has(name)) return undefined;
-    const started: Started = { name, ready: this.#start(planned), calls: 0, timer: undefined };
+    if (planned?.name !== name || !this.#isFree(name)) return undefined;
+    const { promise: ready, resolve } = deferred();
+    const started: Started = { name, ready, uses: 1, isRegistered: false, timer: undefined };
     this.#started.set(name, started);
-    started.ready.catch(() => {
-      if (this.#started.get(name) === started) this.#started.delete(name);
-    });
+    resolve(this.#start(started, planned));
+    ready.then(
+      () => this.#leave(started),
+      () => this.#forget(started),
+    );
     return started;
   }
 
-  async #start({ name, bound }: Planned): Promise<void> {
+  async #start(started: Started, { name, bound }: Planned): Promise<void> {
     const { deployments, start, log } = this.#options;
     await this.#ending.get(name);
+    if (deployments.has(name)) {
+      started.isRegistered = true; // it could not end
+      return;
+    }
     this.#unneeded(); // before anything is fetched
     await this.#requireSize(name);
     log.info('a request starts a model', { deployment: name });
     deployments.register(name, bound);
+    started.isRegistered = true;
     await start(name).catch((error: unknown) => {
       // The caller knows the model, not its deployment.
       throw error instanceof Error && error.cause instanceof AanaError ? error.cause : error;
@@ -193,7 +224,7 @@ export class ModelsOnDemand implements OnDemandModels {
   #unneeded(): Started | undefined {
     const { max_models: most } = this.#options.config;
     if (this.#started.size <= most) return undefined;
-    const unneeded = [...this.#started.values()].find(({ calls }) => calls === 0);
+    const unneeded = [...this.#started.values()].find(({ uses }) => uses === 0);
     if (unneeded) return unneeded;
     throw fail(
       'InsufficientResources',
@@ -204,15 +235,21 @@ export class ModelsOnDemand implements OnDemandModels {
   async #end(started: Started): Promise<void> {
     const { deployments, log } = this.#options;
     const { name } = started;
-    clearTimeout(started.timer);
-    this.#started.delete(name);
-    const ended = deployments.remove(name).then(
-      () => log.info('model is not used any more', { deployment: name }),
-      (error: unknown) => log.error('unused model not removed', { deployment: name, ...errorLogFields(error) }),
-    );
+    this.#forget(started);
+    const ended = deployments
+      .remove(name)
+      .then(
+        () => log.info('model is not used any more', { deployment: name }),
+        (error: unknown) => {
+          log.error('unused model not removed', { deployment: name, ...errorLogFields(error) });
+          if (!deployments.has(name) || this.#started.has(name)) return;
+          this.#started.set(name, started); // another deployment may call it
+          this.#endAfter(started, Math.max(1, this.#options.config.keep_alive_s));
+        },
+      )
+      .finally(() => this.#ending.delete(name));
     this.#ending.set(name, ended);
     await ended;
-    this.#ending.delete(name);
   }
 
   /** Returns the deployment of a model that requests may start; undefined for other names. */
@@ -249,8 +286,12 @@ function hasMethods(type: string, methods: readonly string[]): boolean {
   return definition !== undefined && methods.every((method) => Object.hasOwn(definition.methods, method));
 }
 
-/** Returns the expression for a name in which `*` stands for any characters. Upper and lower case are the same. */
+/**
+ * Returns the expression for the names that a pattern allows, in which `*` stands for any characters. Without `/` it
+ * allows models of the catalogue alone, whose names may have upper or lower case.
+ */
 function patternOf(pattern: string): RegExp {
+  const isOfHub = pattern.includes('/');
   const parts = pattern.split('*').map((text) => text.replaceAll('.', '\\.'));
-  return new RegExp(`^${parts.join('.*')}$`, 'i');
+  return new RegExp(`^${parts.join(isOfHub ? '.*' : '[^/]*')}$`, isOfHub ? '' : 'i');
 }

@@ -65,7 +65,8 @@ export const OpenAiConfig = z.strictObject({
         .default([])
         .describe(
           'Models that a request starts by naming them: ids of the catalogue, and `owner/repo` and ' +
-            '`owner/repo/file.gguf` of the hub. `*` stands for any characters. See ' +
+            '`owner/repo/file.gguf` of the hub. `*` stands for any characters, and `*` without `/` allows models of ' +
+            'the catalogue alone. See ' +
             '[models on demand](openai-compatibility.md#models-on-demand). Default: none.',
         ),
       keep_alive_s: amount(
