@@ -67,6 +67,15 @@ export async function readSidecar(file: string): Promise<Sidecar | undefined> {
   }
 }
 
+/**
+ * Returns the sidecar of a stored file beside which `file` cannot lie: one of both has the name of the sidecar of the
+ * other. Repositories have files such as `voice.onnx.json` beside `voice.onnx`.
+ */
+export async function neighbourOf(file: string): Promise<Sidecar | undefined> {
+  const owner = file.endsWith('.json') ? await readSidecar(file.slice(0, -'.json'.length)) : undefined;
+  return owner ?? (await readSidecar(sidecarPath(file)));
+}
+
 /** Writes the sidecar. It is written before the file gets its name, so that a file with that name always has one. */
 export async function writeSidecar(file: string, sidecar: Sidecar): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true });

@@ -243,6 +243,27 @@ Store('does not take a file of a repository for the record of another one', asyn
   );
 });
 
+Store('stores no file under the name of the record of another one', async ({ store, server }) => {
+  const record = { id: 'x', kind: 'onnx', bytes: 5, sha256: '', source: '', licence: '', verified_at: '' };
+  server.files.set('/owner/voices/resolve/main/a.onnx', Buffer.from('voice'));
+  server.files.set('/owner/voices/resolve/main/a.onnx.json', Buffer.from(JSON.stringify(record)));
+  for (const [first, second] of [
+    ['owner/voices/a.onnx', 'owner/voices/a.onnx.json'],
+    ['owner/voices/a.onnx.json', 'owner/voices/a.onnx'],
+  ] as const) {
+    const before = await store.pull(first);
+    assert.is(
+      await messageOf(store.pull(second)),
+      `ModelExists: ${second} cannot lie beside ${first}, because one of them has the name of the record of the ` +
+        `other; run "aana-host models rm ${first}" first`,
+    );
+    assert.equal(await store.resolve(first), before);
+    await store.remove(first);
+    await store.pull(second);
+    await store.remove(second);
+  }
+});
+
 Store('says where it looked for a projector', async ({ store, dir }) => {
   const model = path.join(dir, 'tiny.gguf');
   for (const [id, why] of [

@@ -26,7 +26,7 @@ import {
   targetOfHubFile,
 } from './model-target.ts';
 import { REQUANTISED_FOLDER, requantized } from './requantized.ts';
-import { damagedError, inspectModel, inspectStored, sidecarPath, writeSidecar } from './sidecar.ts';
+import { damagedError, inspectModel, inspectStored, neighbourOf, sidecarPath, writeSidecar } from './sidecar.ts';
 import { describeSource } from './sources/describe-source.ts';
 import { bestGguf, bestProjector, ggufModels } from './sources/gguf-choice.ts';
 import { Hub } from './sources/hub.ts';
@@ -135,7 +135,8 @@ export class ModelStore {
 
   /**
    * Returns the model. If it is not on this machine, fetches and verifies it first. Throws `DownloadFailed`,
-   * `InsufficientResources` or `ModelNotFound`. A folder with a Whisper model of another program is converted once.
+   * `InsufficientResources`, `ModelExists` or `ModelNotFound`. A folder with a Whisper model of another program is
+   * converted once.
    */
   async pull(id: string, options: PullOptions = {}): Promise<ResolvedModel> {
     options.signal?.throwIfAborted();
@@ -237,6 +238,14 @@ export class ModelStore {
 
   async #pullFile(target: ModelTarget, options: PullOptions): Promise<void> {
     const file = this.#fileOf(target);
+    const other = await neighbourOf(file);
+    if (other)
+      throw fail(
+        'ModelExists',
+        `${target.id} cannot lie beside ${other.id}, because one of them has the name of the record of the other; ` +
+          `run "aana-host models rm ${other.id}" first`,
+        { data: { id: other.id } },
+      );
     const output = `${file}.verified`;
     const { cacheDir, network, log } = this.#options;
     try {

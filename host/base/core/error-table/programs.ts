@@ -69,7 +69,11 @@ export const PROGRAM_ERRORS = {
   MigrationError: { kind: 'conflict', when: 'The database cannot be brought up to date.' },
   MissingBuildTool: { kind: 'internal', when: 'A tool that the native build needs is missing.' },
   ModelDamaged: { kind: 'internal', when: 'The file of a model has changed.', data: ['id', 'file'] },
-  ModelExists: { kind: 'conflict', when: 'A model with this id already exists.', data: ['id'] },
+  ModelExists: {
+    kind: 'conflict',
+    when: 'A model with this id already exists, or the record of one has the name of the file.',
+    data: ['id'],
+  },
   ModelFormatError: { kind: 'bad-request', when: 'The file is not a readable model.', data: ['file?', 'path?'] },
   ModelInUse: {
     kind: 'conflict',
