@@ -54,7 +54,15 @@ export function withMethods<H extends DeploymentHandle>(
   describe: () => Readonly<Record<string, MethodDescription>>,
 ): H & DescribedHandle {
   const options = (limits: CallLimits): DescribedHandle => withMethods(limitedHandle(base, limits), methods, describe);
+  const original = base.call;
+  const call: DeploymentHandle['call'] = (method, args, given) => {
+    const made = original(method, args, given);
+    // Code may wait for it later. A failure before that, such as a caller who leaves, must not end the process.
+    made.catch(() => {});
+    return made;
+  };
   const handle = Object.defineProperties(base, {
+    call: { value: call, enumerable: true },
     methods: { get: describe, enumerable: true },
     options: { value: options, enumerable: true },
   }) as H & DescribedHandle;
@@ -62,7 +70,7 @@ export function withMethods<H extends DeploymentHandle>(
     if (name in handle) continue;
     const run = streaming
       ? (args: Record<string, unknown> = {}, options?: CallOptions) => flattened(base.stream(name, args, options))
-      : (args: Record<string, unknown> = {}, options?: CallOptions) => base.call(name, args, options);
+      : (args: Record<string, unknown> = {}, given?: CallOptions) => call(name, args, given);
     Object.defineProperty(handle, name, { value: run, enumerable: true });
   }
   return handle;

@@ -201,6 +201,25 @@ Called('leaves no stream open that its method did not close', async () => {
   );
 });
 
+Called('goes on when a call fails that its method does not wait for yet', async () => {
+  const pid = (): unknown => shared.status()['relay']?.replicas[0]?.pid;
+  const before = pid();
+  const errorOfLate = async (method: string, limits = {}): Promise<string> =>
+    (await errorOf(relay.late({ method, limits }))).name;
+  assert.is(await errorOfLate('missing'), 'MethodNotFound');
+  assert.is(await errorOfLate('untilCancelled', { timeoutS: 0.01 }), 'DeadlineExceeded');
+  const leaving = new AbortController();
+  const reason = new Error('enough');
+  const left = errorOf(relay.late({ method: 'untilCancelled' }, { signal: leaving.signal }), Error);
+  await until(
+    () => shared.status()['sentiment']?.replicas.some(({ ongoing }) => ongoing === 1) === true,
+    'the call has begun',
+  );
+  leaving.abort(reason);
+  assert.is(await left, reason);
+  assert.equal([await ask(relay, 'classify', { text: 'great' }), pid()], [{ label: 'positive', score: 1 }, before]);
+});
+
 Called('ends a call of another deployment after its time', async () => {
   const limits = { timeoutS: 0.2 };
   const error = await errorOf(relay.ask({ method: 'untilCancelled', limits }));
