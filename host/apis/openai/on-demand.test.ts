@@ -179,6 +179,16 @@ OnDemand('end when the deployment that calls them has ended', async () => {
   await until(async () => (await started()).length === 0);
 });
 
+OnDemand('of a broken file are refused without the folder of the file', async () => {
+  const garbage = Buffer.alloc(4096, 'a');
+  hub.files.set('/api/models/owner/broken', Buffer.from(JSON.stringify({ siblings: [{ rfilename: 'b.gguf' }] })));
+  hub.files.set('/owner/broken/resolve/main/b.gguf', garbage);
+  const broken = await (await ask('owner/broken')).text();
+  assert.match(broken, /model file b\.gguf is not a GGUF file/);
+  assert.not.ok(broken.includes(folder), 'no client learns where the files are');
+  await until(async () => (await started()).length === 0);
+});
+
 OnDemand('are refused in the words of the caller', async () => {
   const code = async (model: string, path = '/v1/chat/completions'): Promise<unknown[]> => {
     const answer = await at.post(path, { ...chat(model), input: 'a' }, key);

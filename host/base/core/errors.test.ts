@@ -79,6 +79,19 @@ Errors('hide the message of an unexpected error, on both sides of a border', () 
   );
 });
 
+Errors('tell clients the names of the files of a model, and not where they are', () => {
+  for (const [reason, shown] of [
+    ['model file /srv/cache/models/a-b/x.gguf is not a GGUF file', 'model file x.gguf is not a GGUF file'],
+    ['C:\\models\\x.gguf is truncated', 'x.gguf is truncated'],
+    ['https://hub.example/owner/repo: 404', 'https://hub.example/owner/repo: 404'],
+    ['owner/repo/x.gguf needs 3 GB and/or a GPU', 'owner/repo/x.gguf needs 3 GB and/or a GPU'],
+  ] as const) {
+    const error = new AanaError('FailedDeployment', 'unavailable', reason);
+    assert.is(publicMessage(toErrorRecord(error)), shown);
+    assert.is(errorLogFields(error)['reason'], reason, 'the operator sees all');
+  }
+});
+
 Errors('represent thrown values that are not errors', () => {
   assert.equal(toErrorRecord('plain'), {
     name: 'Error',

@@ -150,9 +150,21 @@ export function faultOf(thrown: unknown): Fault {
   return thrown instanceof AanaError ? thrown.fault : KINDS[toErrorRecord(thrown).kind].fault;
 }
 
-/** Returns the message of an error for clients. */
-export function publicMessage({ message, unexpected }: ErrorRecord): string {
-  return unexpected ? 'an unexpected error; the log of the server has it under the id of the request' : message;
+/** Errors that say why a model does not start. The reasons name its files for the operator. */
+const ABOUT_FILES: ReadonlySet<string> = new Set<ErrorName>([
+  'FailedDeployment',
+  'DeploymentUnavailable',
+  'ModelFormatError',
+  'ModelDamaged',
+  'InsufficientResources',
+]);
+/** The folders of an absolute path. */
+const FOLDERS = /(?<![\w.:/\\-])(?:[A-Za-z]:)?[\\/](?:[^\s\\/:'"]+[\\/])+/g;
+
+/** Returns the message of an error for clients, to whom the folders of models are not told. */
+export function publicMessage({ name, message, unexpected }: ErrorRecord): string {
+  if (unexpected) return 'an unexpected error; the log of the server has it under the id of the request';
+  return ABOUT_FILES.has(name) ? message.replaceAll(FOLDERS, '') : message;
 }
 
 /**
