@@ -130,6 +130,7 @@ OnDemand('end also if the first caller leaves before anything is known about the
     headers: { ...key, 'content-type': 'application/json' },
   }).catch(({ name }: Error) => name);
   await asked.promise;
+  lines.length = 0;
   leaving.abort();
   assert.is(await left, 'AbortError');
   await until(async () => lines.some((line) => line.includes('"status":499')));
@@ -170,6 +171,7 @@ OnDemand('take requests that come while they end', async () => {
 
 OnDemand('end when the deployment that calls them has ended', async () => {
   assert.is((await ask('owner/one')).status, 200);
+  lines.length = 0;
   await at.app.registerDeployment('relay', RelayDeployment.options({ handles: { next: 'owner/one' } }), {
     deploy: true,
   });
