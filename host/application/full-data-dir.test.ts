@@ -1,5 +1,5 @@
 // Requests that keep files, on a server whose folder of data is on a full disk.
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { VideoInput } from '../base/schemas/index.ts';
 import { smallDisk } from '../test/helpers/small-disk.ts';
 import { skip } from '../test/skip.ts';
+import { until } from '../test/helpers/server.ts';
 import { makeApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
 
 const FILE = new Blob([new Uint8Array(100_000)]);
@@ -53,7 +54,12 @@ else {
         () => fetch(`${app.url}/v1/uploads/${upload.id}/parts`, { method: 'POST', body: form('data', {}) }),
       ];
       const filler = join(disk.folder, 'filler');
+      const hasRoom = async (): Promise<boolean> => {
+        const { blocks, bfree } = statfsSync(disk.folder);
+        return bfree === blocks;
+      };
       for (const request of requests) {
+        await until(hasRoom); // a removed file takes room until the task before has closed it
         try {
           writeFileSync(filler, new Uint8Array(1_000_000));
         } catch {
