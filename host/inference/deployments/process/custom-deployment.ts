@@ -24,7 +24,7 @@ export async function start(
   { log, progress, artifactPath, host }: StartContext,
 ): Promise<Implementation> {
   const type = await importClass(spec);
-  if (Object.keys(spec.called).length > 0) trackRequests(); // the calls of the class belong to requests
+  trackRequests(); // methods may call deployments by handles, and over connections that they open themselves
   const code = codeStamp(fileURLToPath(spec.module)); // computed while the model loads
   const deployment = new type() as Deployment;
   attachHandles(deployment, calledDeployments(type.name, spec.called, host));
