@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { changedSettings, type Config } from '../../base/config/index.ts';
 import type { ChangePlan } from '../../apis/http/index.ts';
-import { type BoundDeployment, changedOptions, kindOfChange } from '../../inference/deployments/index.ts';
+import { type BoundDeployment, callersOf, changedOptions, kindOfChange } from '../../inference/deployments/index.ts';
 
 /** One change of a deployment that a configuration asks for. */
 export type DeploymentChange =
@@ -60,10 +60,9 @@ export function planChanges({ now, next, wanted, registered, endpoints, liveSect
   for (const name of Object.keys(now.deployments)) {
     const before = registered.get(name);
     if (!before || wanted.has(name)) continue;
-    const callers = [...registered].filter(([, { options }]) => Object.values(options.handles ?? {}).includes(name));
     const users = [
       ...endpoints.filter(({ deployments = [] }) => deployments.includes(name)).map((one) => `${one.name} declares`),
-      ...callers.map(([caller]) => `${caller} calls`),
+      ...callersOf(name, registered).map((caller) => `${caller} calls`),
     ];
     if (users.length === 0) changes.push({ kind: 'remove', name, before });
     else

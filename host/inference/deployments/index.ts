@@ -20,6 +20,7 @@ export {
   onlyModels,
   type ServedModel,
 } from './handle/model-directory.ts';
+export { callersOf } from './manager/call-graph.ts';
 export type { ReplicaRange, UpdateReport } from './manager/deployment-changes.ts';
 export {
   builtinDefinitions,

@@ -43,3 +43,7 @@ export async function* flatMapped<T, U, R>(
 export function flattened<T, R>(batches: AsyncIterable<Iterable<T>, R>): AsyncGenerator<T, R> {
   return flatMapped(batches, (batch) => batch);
 }
+
+export function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}

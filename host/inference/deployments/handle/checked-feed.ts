@@ -1,3 +1,4 @@
+import { isAsyncIterable } from '../../../base/core/async/async-values.ts';
 import { fail } from '../../../base/core/errors.ts';
 import type { Feed } from '../../rpc/index.ts';
 import { check } from '../class/check.ts';
@@ -48,8 +49,4 @@ export class CheckedFeed implements Feed {
   get isStarted(): boolean {
     return this.#isStarted;
   }
-}
-
-function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
-  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
 }

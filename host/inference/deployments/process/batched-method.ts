@@ -27,7 +27,7 @@ export interface BatchedMethodOptions {
 const DEFAULT_WAIT_S = 0.01;
 /** Values that wait for the reader of a stream before its batch waits, too, if all readers are that slow. */
 const WINDOW = 64;
-/** Values that wait for a reader who is slower than others of its batch. With more, its call ends. */
+/** Most values that may wait for one reader of a stream. The call of a slower reader fails. */
 const MOST_WAITING = 1000;
 
 /** Returns a function that makes one call of a method with a single result, as part of a batch. */

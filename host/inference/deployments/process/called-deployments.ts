@@ -1,3 +1,4 @@
+import { isAsyncIterable } from '../../../base/core/async/async-values.ts';
 import { fail } from '../../../base/core/errors.ts';
 import type { StartContext } from '../../replicas/process/implementation.ts';
 import { check } from '../class/check.ts';
@@ -47,6 +48,3 @@ function handleOf(
     },
   };
 }
-
-const isAsyncIterable = (value: unknown): value is AsyncIterable<unknown> =>
-  typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
