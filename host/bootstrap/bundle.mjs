@@ -8,6 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const ENTRIES = [
   'host/cli/main',
   'host/index',
+  'host/apis/langchain/index',
   'host/inference/deployments/class/author',
   'host/inference/deployments/process/custom-deployment',
   'host/inference/devices/process/list-addon-devices',
@@ -60,8 +61,8 @@ const MODULES = [
 
 /** Packages with native parts, with files that are read, or that are large. */
 const EXTERNAL = new RegExp(
-  '^(node:|@swc/|cmake-js|ffmpeg-static|node-addon-api|pg-native|preact|sqlite3|swagger-ui-dist|typescript|unpdf|' +
-    'uplot)',
+  '^(node:|@langchain/|@swc/|cmake-js|ffmpeg-static|node-addon-api|pg-native|preact|sqlite3|swagger-ui-dist|' +
+    'typescript|unpdf|uplot)',
 );
 
 /** The script of the page for chats, one file with all that it imports. */
