@@ -2,6 +2,7 @@
 import { rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { Router } from '@koa/router';
 import Koa, { type Middleware } from 'koa';
 import { suite } from 'uvu';
@@ -37,6 +38,18 @@ function pages(): Router {
   router.post('/:name', (ctx) => void (ctx.body = 'posted'));
   return router;
 }
+
+Routers('a route streams without a warning of Node, also where users have limits', async () => {
+  const warnings: string[] = [];
+  const onWarning = ({ name, message }: Error): void => void warnings.push(`${name}: ${message}`);
+  process.on('warning', onWarning);
+  const router = new Router().post('/lines', (ctx) => void (ctx.body = Readable.from(['one\n', 'two\n'])));
+  const limits = { user_limits: { max_requests: 2 } };
+  await using app = await started(makeApp(folder, {}, limits).registerRouter('lines', router));
+  assert.is(await (await postJson(`${app.url}/lines`)).text(), 'one\ntwo\n');
+  process.off('warning', onWarning);
+  assert.equal(warnings, []);
+});
 
 Routers('a router answers with the request id, and its errors have the usual form', async () => {
   await using app = await started(makeApp(folder).registerEndpoint(hello).registerRouter('pages', pages()));

@@ -69,10 +69,15 @@ export async function funnel(
     answerError(ctx, error, options);
   } finally {
     const { body, res } = ctx;
-    if (body instanceof Readable && !res.closed) res.once('close', () => endOfStream(ctx, body, end));
-    else end();
+    if (body instanceof Readable && !res.closed) {
+      res.setMaxListeners(res.getMaxListeners() + LISTENERS_OF_PIPELINE);
+      res.once('close', () => endOfStream(ctx, body, end));
+    } else end();
   }
 }
+
+/** Koa sends a stream with `pipeline` of Node, which listens seven times to the end of the answer. */
+const LISTENERS_OF_PIPELINE = 7;
 
 /** Ends a request whose answer is a stream, which Koa reads after all middleware. */
 function endOfStream(ctx: Context, { errored }: Readable, end: () => void): void {
