@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaApp, type AanaError, type ConfigInput, loadConfig, silentLogger } from 'aana-host';
+import { RelayDeployment } from '../../inference/deployments/fixtures/relay-deployment.ts';
 import { SampleDeployment } from '../../inference/deployments/fixtures/sample-deployment.ts';
 import { makeFolder } from '../fixtures/test-app.ts';
 
@@ -40,7 +41,12 @@ Changes.before(async () => {
   };
   const deployments: Deployments = { one: sample({ model: join(folder, 'a') }) };
   const config = loadConfig({ cwd: folder, env: {}, base, content: JSON.stringify({ deployments }) });
-  app = new AanaApp({ config, definitions: [SampleDeployment], log: silentLogger, progress: { write: () => true } });
+  app = new AanaApp({
+    config,
+    definitions: [SampleDeployment, RelayDeployment.options().definition],
+    log: silentLogger,
+    progress: { write: () => true },
+  });
   Object.assign(app.models, { pull: async (id: string) => ({ path: id }) });
   app.configure(config);
   await app.listen({ host: '127.0.0.1', port: 0 });
@@ -152,6 +158,28 @@ Changes('takes everything back when a deployment does not start', async () => {
   const added = await apply({ deployments: { one: sample({ model: 'b' }), bad: sample({ start: 'reject' }) } });
   assert.is(ends(added).at(-1), 'null rolled-back');
   assert.equal([names(), app.status().status], [['one'], 'RUNNING']);
+});
+
+Changes('adds and removes deployments together with those that call them', async () => {
+  const one = sample({ model: 'b' });
+  const relay = (next: string) => ({ type: 'RelayDeployment', handles: { next } });
+  const asked = async (name: string): Promise<unknown> =>
+    ((await app.handle(name).call('ask', { method: 'spec' })) as Record<string, unknown>)['path'];
+  const steps = async (deployments: Deployments): Promise<string[]> =>
+    ends(await apply({ deployments })).filter((step) => step.endsWith(' done') || step.startsWith('null '));
+  assert.equal(await steps({ one, caller: relay('called'), called: sample({ model: 'x' }) }), [
+    ...['called done', 'caller done', 'null applied'],
+  ]);
+  assert.is(await asked('caller'), 'x');
+  assert.equal(await steps({ one, caller: relay('new'), new: sample({ model: 'y' }) }), [
+    ...['new done', 'caller done', 'called done', 'null applied'],
+  ]);
+  assert.is(await asked('caller'), 'y');
+  const [status, { error, message }] = await failure(send('apply', { deployments: { one, caller: relay('new') } }));
+  assert.equal([status, error], [409, 'ChangesRefused']);
+  assert.match(message, 'deployments.new: it cannot be removed, because caller calls it');
+  assert.equal(await steps({ one }), ['caller done', 'new done', 'null applied']);
+  assert.equal(names(), ['one']);
 });
 
 Changes('goes back to the configuration before, and back again', async () => {

@@ -20,7 +20,7 @@ export {
   onlyModels,
   type ServedModel,
 } from './handle/model-directory.ts';
-export { callersOf } from './manager/call-graph.ts';
+export { type Bound, calleesFirst, callersOf, requireCallees, requireNoCycle } from './manager/call-graph.ts';
 export type { ReplicaRange, UpdateReport } from './manager/deployment-changes.ts';
 export {
   builtinDefinitions,
