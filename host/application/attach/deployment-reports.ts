@@ -28,6 +28,7 @@ async function replicaReport({
   shares,
   ongoing,
   restarts,
+  models,
   failure,
   loading,
 }: ReplicaStatus): Promise<ReplicaReport> {
@@ -39,6 +40,7 @@ async function replicaReport({
     shares,
     ongoing,
     restarts,
+    models,
     memory_bytes: pid === undefined ? null : await residentBytes(pid),
     message: failure || loadingText(loading),
   };

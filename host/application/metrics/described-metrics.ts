@@ -4,6 +4,7 @@ import { systemClock } from '../../base/core/clock.ts';
 import { silentLogger } from '../../base/core/log/logger.ts';
 import { retryCounter } from '../../inference/deployments/handle/deployment-calls.ts';
 import { GenerationTelemetry } from '../../inference/deployments/handle/generation-telemetry.ts';
+import { LoadedModels } from '../../inference/deployments/process/loaded-models.ts';
 import { EmbeddingMetrics } from '../../inference/engines/metrics/embedding-metrics.ts';
 import { LlamaMetrics } from '../../inference/engines/metrics/llama-metrics.ts';
 import { WaitTimes } from '../../inference/engines/metrics/wait-times.ts';
@@ -12,6 +13,7 @@ import { refusalCounter } from '../../apis/http/guards/rate-limit-guard.ts';
 import { requestRecorder } from '../../apis/http/request/request-telemetry.ts';
 import { MediaTelemetry } from '../../io/media/media-telemetry.ts';
 import { PluginTelemetry } from '../../endpoints/plugins/invocation/plugin-telemetry.ts';
+import type { ReplicaMetric } from '../../inference/rpc/index.ts';
 import { CallTelemetry } from '../../inference/replicas/calls/call-telemetry.ts';
 import { StorageTelemetry } from '../../data/storage/storage-telemetry.ts';
 import { TaskTelemetry } from '../../data/tasks/task-telemetry.ts';
@@ -49,6 +51,7 @@ const PARTS: readonly (readonly [title: string, report: (metrics: Metrics) => un
   ],
   ['Models for texts', (metrics) => new GenerationTelemetry(metrics, systemClock)],
   ['Engines of language models, embeddings and scores', describeEngines],
+  ['Deployment classes with many models', describeModels],
   ['Plugins', (metrics) => new PluginTelemetry('', metrics)],
   ['Media', (metrics) => new MediaTelemetry(metrics)],
   ['Tasks', (metrics) => new TaskTelemetry(metrics)],
@@ -84,13 +87,24 @@ function describeEngines(metrics: Metrics): void {
     new EmbeddingMetrics(ones<LlamaEmbeddingCounts>, waits),
   ]) {
     waits.add(null, 1);
-    for (const { kind, name, unit, description, values } of engine.report()) {
-      if (described.has(name)) continue;
-      described.add(name);
-      const attributes = ['aana.deployment', ...Object.keys(values[0]?.attributes ?? {})];
-      metrics[kind](name, { unit, description, attributes });
+    for (const metric of engine.report()) {
+      if (described.has(metric.name)) continue;
+      described.add(metric.name);
+      describeReported(metrics, metric);
     }
   }
+}
+
+/** Describes what replicas of a class with many models send. */
+function describeModels(metrics: Metrics): void {
+  const limits = { maxModels: 1 };
+  const models = new LoadedModels({ limits, log: silentLogger, load: () => ({}), onChange: () => {} });
+  for (const metric of models.metrics()) describeReported(metrics, metric);
+}
+
+function describeReported(metrics: Metrics, { kind, name, unit, description, values }: ReplicaMetric): void {
+  const attributes = ['aana.deployment', ...Object.keys(values[0]?.attributes ?? {})];
+  metrics[kind](name, { unit, description, attributes });
 }
 
 /** Counters that are all 1. */

@@ -13,6 +13,7 @@ const replica = {
   shares: [],
   ongoing: 1,
   restarts: 0,
+  models: [],
   memory_bytes: 412 * 2 ** 20,
   message: '',
 };

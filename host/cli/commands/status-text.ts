@@ -42,6 +42,12 @@ export function deploymentsText(
   ]);
 }
 
+/** Returns what does not fit into the columns. */
+const detailsOf = (replica: ReplicaReport | undefined): string[] =>
+  replica
+    ? [replica.message, replica.models.length > 0 ? `models: ${replica.models.join(', ')}` : ''].filter(Boolean)
+    : [];
+
 function table(replicas: readonly ReplicaReport[]): string {
   const rows = replicas.map((replica) => [
     replica.name,
@@ -56,7 +62,10 @@ function table(replicas: readonly ReplicaReport[]): string {
   const line = (cells: readonly string[]): string =>
     `  ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ')}`.trimEnd();
   const lines = rows.map(
-    (row, index) => `${line(row)}\n${replicas[index]?.message ? wrapped(replicas[index].message, '    ') : ''}`,
+    (row, index) =>
+      `${line(row)}\n${detailsOf(replicas[index])
+        .map((text) => wrapped(text, '    '))
+        .join('')}`,
   );
   return `${line(COLUMNS)}\n${lines.join('')}`;
 }

@@ -65,6 +65,7 @@ Whisper('computes a window before it takes its first call', async () => {
     { ...spec, ...one },
     {
       ...{ log: silentLogger, artifactPath: async () => '', growingPaths: async () => none, progress: () => {} },
+      onModels: () => {},
       host: new CallClient(() => {}),
     },
   );

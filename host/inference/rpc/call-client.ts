@@ -6,6 +6,8 @@ import { type Feed, FeedSender } from './feed.ts';
 import type { CallAnswer, CallRequest, ReconfigureFrame } from './frames.ts';
 
 export interface RpcCallOptions extends RequestContext {
+  /** The model that the caller has named, of a deployment with many. */
+  readonly multiplexedModelId?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called with the part of the call that is done, from 0 to 1, if the method reports it. It only rises. */
   readonly onProgress?: ((fraction: number) => void) | undefined;
@@ -181,11 +183,23 @@ function callFrame(
   method: string,
   args: Record<string, unknown>,
   stream: boolean,
-  { feed, onProgress, ...context }: RpcCallOptions,
+  { feed, onProgress, multiplexedModelId, ...context }: RpcCallOptions,
 ): CallRequest {
   const progress = onProgress !== undefined && { progress: true };
   const wire = toWireContext(context);
-  return { type: 'call', id, method, args, stream, feed: feed?.name, parent: context.call, context: wire, ...progress };
+  const { call: parent } = context;
+  return {
+    type: 'call',
+    id,
+    method,
+    args,
+    stream,
+    feed: feed?.name,
+    parent,
+    multiplexedModelId,
+    context: wire,
+    ...progress,
+  };
 }
 
 /** Iterates over `queue`, and acknowledges the values of a batch when the reader asks for the next one. */

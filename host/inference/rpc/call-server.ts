@@ -90,7 +90,8 @@ export class CallServer {
       const args = call.feed && frame.feed !== undefined ? { ...frame.args, [frame.feed]: call.feed } : frame.args;
       const progress = frame.progress === true ? this.#reporter(call) : undefined;
       const { signal } = call.controller;
-      const answer = method(args, Object.assign(this.#contextOf(frame), { signal, progress, id: frame.id }));
+      const { id, multiplexedModelId } = frame;
+      const answer = method(args, Object.assign(this.#contextOf(frame), { signal, progress, id, multiplexedModelId }));
       if (frame.stream) await this.#runStream(call, answer);
       else this.#answer({ type: 'result', id: frame.id, value: await answer });
     } catch (error) {

@@ -14,6 +14,8 @@ export type CallRequest =
       readonly stream: boolean;
       /** Argument whose values follow in `feed` frames. */ readonly feed?: string | undefined;
       readonly context?: WireContext | undefined;
+      /** The model that the caller has named, of a deployment with many. */
+      readonly multiplexedModelId?: string | undefined;
       /** Whether the caller wants `call-progress`. */ readonly progress?: boolean | undefined;
       /** The call of the other end for whose work this one is made. */ readonly parent?: number | undefined;
     }
@@ -84,6 +86,8 @@ export type ReplicaFrame =
       readonly beats: number;
       readonly memory?: ReplicaMemory | undefined;
     }
+  /** The ids of all models that are there or being loaded, of an implementation with many. */
+  | { readonly type: 'models'; readonly ids: readonly string[] }
   /** Sent after each `pong`, and before the process ends as it was told. */
   | { readonly type: 'metrics'; readonly metrics: readonly ReplicaMetric[] }
   | CallRequest
@@ -130,6 +134,7 @@ const TYPE_CODES: Readonly<Record<Frame['type'], number>> = {
   metrics: 25,
   'call-progress': 26,
   taken: 27,
+  models: 28,
 };
 
 const TYPES_BY_CODE = new Map(Object.entries(TYPE_CODES).map(([type, code]) => [code, type]));
@@ -158,6 +163,7 @@ const REQUIRED: Readonly<
   taken: { id: 'number', values: 'number' },
   pong: { steps: 'number', busy: 'boolean', beats: 'number' },
   metrics: { metrics: 'array' },
+  models: { ids: 'array' },
   'call-progress': { id: 'number', fraction: 'number' },
 };
 

@@ -4,6 +4,8 @@ import type { RequestContext } from '../../base/core/request-context.ts';
 export interface CallContext extends RequestContext {
   /** Number of the call, if it came from another process; see {@link RequestContext.call}. */
   readonly id?: number | undefined;
+  /** The model that the caller has named, of a deployment with many. It is not passed on to further calls. */
+  readonly multiplexedModelId?: string | undefined;
   /** Aborted when the caller cancels or disconnects, or when the process must stop at once. */
   readonly signal: AbortSignal;
   /**

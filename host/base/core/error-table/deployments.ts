@@ -154,6 +154,14 @@ export const DEPLOYMENTS = {
     kind: 'internal',
     when: 'A deployment class asks for a handle that its `static handles` does not name.',
   },
+  ModelNotNamed: {
+    kind: 'bad-request',
+    when: 'A method of a deployment with many models needs one, and the call names none (`multiplexedModelId`).',
+  },
+  ModelTooLarge: {
+    kind: 'bad-request',
+    when: 'A model has more bytes than its deployment class keeps of all models together (`multiplexed.maxBytes`).',
+  },
   MethodNotFound: { kind: 'not-found', when: 'The deployment has no such method.', data: ['deployment?', 'method?'] },
   StreamMismatch: {
     kind: 'bad-request',

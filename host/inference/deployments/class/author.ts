@@ -14,6 +14,8 @@ export {
   type DeploymentClass,
   type DeploymentContext,
   type Implements,
+  type LoadedModel,
+  type Multiplexed,
   STREAM_END,
 } from './deployment.ts';
 export type { CallLimits } from '../handle/limited-handle.ts';

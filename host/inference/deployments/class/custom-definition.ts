@@ -19,6 +19,11 @@ export interface CustomSpec {
 
 const HandleNames = z.record(z.string(), z.string().check(z.minLength(1), z.maxLength(200)));
 
+const MultiplexedLimits = z.strictObject({
+  maxModels: z.int().check(z.minimum(1), z.maximum(1000)),
+  maxBytes: z.optional(z.number().check(z.positive())),
+});
+
 /** Calls that one replica takes at the same time by default. */
 const DEFAULT_MAX_ONGOING = 5;
 
@@ -29,6 +34,8 @@ const RESERVED = new Set([
   'reconfigure',
   'checkHealth',
   'dispose',
+  'loadModel',
+  'model',
   'handle',
   'constructor',
   'name',
@@ -68,6 +75,7 @@ function makeDefinition(deployment: DeploymentClass): DeploymentDefinition {
     configSchema: schemaOf(deployment.config),
     methods,
     handles: deployment.handles,
+    isMultiplexed: deployment.multiplexed !== undefined,
     maxOngoingRequests: () => deployment.maxOngoingRequests ?? defaultOngoing(methods),
     async prepare(config, context) {
       const models: Record<string, string> = {};
@@ -88,6 +96,7 @@ function checkClass({
   config,
   methods,
   handles = {},
+  multiplexed,
   maxOngoingRequests,
   prototype,
 }: ClassWithPrototype): void {
@@ -101,6 +110,10 @@ function checkClass({
     refuse('static module = import.meta.url is missing; replicas import the class from that module');
   if (config === undefined) refuse('static config is missing; it is the zod schema of user_config');
   if (!isWhole(maxOngoingRequests ?? 1)) refuse('static maxOngoingRequests must be a whole number from 1 to 1000');
+  if (multiplexed !== undefined && !MultiplexedLimits.safeParse(multiplexed).success)
+    refuse('static multiplexed must be an object: { maxModels: 1 to 1000, maxBytes?: a number above 0 }');
+  if ((multiplexed !== undefined) !== (typeof prototype['loadModel'] === 'function'))
+    refuse('static multiplexed and the method loadModel need each other; one of them is missing');
   if (!HandleNames.safeParse(handles).success)
     refuse('static handles must be an object with names of deployments: { asr: "asr_deployment" }');
   if (typeof methods !== 'object' || methods === null)

@@ -73,6 +73,8 @@ export interface DeploymentDefinition<
   readonly methods: Methods;
   /** Keys of the handles to deployments that it calls, with the names of these. Default: it calls none. */
   readonly handles?: Readonly<Record<string, string>> | undefined;
+  /** Whether it has many models, of which a call names one. Default: no. */
+  readonly isMultiplexed?: boolean;
   /** Returns the number of calls that one replica takes at the same time, unless the options set another number. */
   maxOngoingRequests(config: z.core.output<Schema>): number;
   /**

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { fail } from '../../../base/core/errors.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import type { RequestContext } from '../../../base/core/request-context.ts';
 import type { Artifact } from '../../../base/schemas/index.ts';
@@ -36,6 +37,29 @@ export interface CallContext extends RequestContext {
   readonly progress: (fraction: number) => void;
   /** Writes to the log of the host, with the request's id. */
   readonly log: Logger;
+  /** The model that the caller has named, of a class with `static multiplexed`. */
+  readonly multiplexedModelId?: string | undefined;
+  /** What `loadModel` returned for it; see {@link Deployment.model}. */
+  readonly model?: object | undefined;
+}
+
+/** How many models one replica of a class keeps loaded. */
+export interface Multiplexed {
+  /** Most models, 1 to 1000. */
+  readonly maxModels: number;
+  /**
+   * Most bytes of all models together, as their members `bytes` tell them. Default: no limit. Models that are being
+   * loaded count when they are there, so while several load the sum can be higher.
+   */
+  readonly maxBytes?: number;
+}
+
+/** What the host uses of an object that `loadModel` returns. */
+export interface LoadedModel {
+  /** Bytes that it needs, for `maxBytes`. Default: 0. */
+  readonly bytes?: number | undefined;
+  /** Frees it. Called when no call uses it any more. */
+  dispose?(): Promise<void> | void;
 }
 
 /**
@@ -43,7 +67,7 @@ export interface CallContext extends RequestContext {
  * of it, so importing the module must start nothing. `static module`, `static config` and `static methods` describe the
  * deployment (see `DeploymentClass`). The class has a method for each name in the table of methods.
  */
-export abstract class Deployment<Config = unknown> {
+export abstract class Deployment<Config = unknown, Model extends object = object> {
   /**
    * Returns the argument of `AanaApp.registerDeployment`. Throws `ValidationError`, which names the unknown or invalid
    * key.
@@ -65,8 +89,27 @@ export abstract class Deployment<Config = unknown> {
     return handlesOf(this)(key, options) as DescribedHandle as HandleOf<D>;
   }
 
+  /**
+   * Returns the model that the caller has named with `handle.options({ multiplexedModelId })`. It stays loaded until
+   * the method ends. Throws `ModelNotNamed` if the caller has named none.
+   */
+  protected model(context: CallContext | BatchContext): Model {
+    const call = 'calls' in context ? context.calls[0] : context;
+    if (call?.model) return call.model as Model;
+    throw fail(
+      'ModelNotNamed',
+      `${this.constructor.name} has several models; name one with handle.options({ multiplexedModelId })`,
+    );
+  }
+
   /** Loads the model and other resources. If it throws, the start of the replica fails. */
   applyConfig?(config: Config, context: DeploymentContext): Promise<void> | void;
+  /**
+   * Loads the model with this id, which callers choose, so check it. Called when a call first names it, and again after
+   * it was unloaded or the configuration has changed. If it throws, the calls that wait for it fail with the error. The
+   * object may have `bytes` and `dispose` (see {@link LoadedModel}). Needs `static multiplexed`.
+   */
+  loadModel?(id: string, context: Pick<DeploymentContext, 'log' | 'models'>): Promise<Model> | Model;
   /** Makes one small call as users do. The replica is ready when it returns. */
   warmUp?(): Promise<void> | void;
   /**
@@ -140,6 +183,11 @@ export interface DeploymentClass<C extends ConfigType = ConfigType, M extends Me
    * other names. No deployment may call itself, also not through others.
    */
   readonly handles?: Readonly<Record<string, string>>;
+  /**
+   * Set when the class has many models, each with an id, of which a replica loads those that are asked for with
+   * `loadModel`. The least recently used one is unloaded for another. Calls prefer a replica that has their model.
+   */
+  readonly multiplexed?: Multiplexed;
   /** Calls that one replica takes at the same time, unless the options set another number. Default: 5. */
   readonly maxOngoingRequests?: number;
   /** Returns models to fetch before the start, by keys of your choice: catalogue ids, hub addresses or paths. */

@@ -25,6 +25,7 @@ import {
   wholeArguments,
 } from './growing-arguments.ts';
 import { type HandleOptions, retryPolicy } from './handle-options.ts';
+import { MultiplexedModelId } from './limited-handle.ts';
 import type { ManagedDeployment } from '../manager/managed-deployment.ts';
 import { tellUsage, withoutUsage } from './told-usage.ts';
 import { TranscriptContent } from './transcript-content.ts';
@@ -241,12 +242,13 @@ export class DeploymentCalls {
     method: string,
     args: Record<string, unknown>,
     streaming: boolean,
-    context: RequestContext,
+    context: CallOptions,
     growing: GrowingArgument | undefined,
   ): OpenedCall {
     const { traceparent, meter } = context;
     const deployment = this.#options.find(name);
     const { definition } = deployment.bound;
+    if (context.multiplexedModelId !== undefined) checkModelId(deployment, context.multiplexedModelId);
     const described = requireMethod(deployment, method);
     if (described.streaming !== streaming) {
       const how = described.streaming ? 'is streaming; use stream()' : 'has a single result; use call()';
@@ -281,6 +283,14 @@ export class DeploymentCalls {
 function limited<Options extends RequestContext>(options: Options): Options {
   const most = options.meter?.maxOutputTokens;
   return most === undefined ? options : { ...options, maxOutputTokens: most };
+}
+
+/** Throws `ValidationError` if the call names a model by a wrong id, or the deployment has only one model. */
+function checkModelId({ name, bound: { definition } }: ManagedDeployment, id: string): void {
+  const what = `deployment ${name}: multiplexedModelId`;
+  check(MultiplexedModelId, id, what);
+  if (!definition.isMultiplexed)
+    throw fail('ValidationError', `${what}: ${definition.name} is no class with many models (static multiplexed)`);
 }
 
 function requireMethod({ name, bound: { definition } }: ManagedDeployment, method: string): MethodDefinition {

@@ -8,6 +8,8 @@ import type { CallProgress } from '../../replicas/index.ts';
  */
 export interface CallOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
+  /** The model that the call is for, of a deployment with many: 1 to 256 characters. */
+  readonly multiplexedModelId?: string | undefined;
   /** Reserved places of the endpoint's run. A call that takes one is not refused because the deployment is full. */
   readonly places?: KeptPlaces | undefined;
   /** Called with load progress while the call waits for the model, and then with the progress of the call itself. */

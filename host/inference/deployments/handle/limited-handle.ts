@@ -5,13 +5,22 @@ import { type AanaError, fail } from '../../../base/core/errors.ts';
 import { check } from '../class/check.ts';
 import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
 
+/** Schema of the id of a model of a deployment with many. */
+export const MultiplexedModelId = z.string().min(1).max(256);
+
 export const CallLimits = z.strictObject({
+  multiplexedModelId: MultiplexedModelId.optional(),
   timeoutS: z.number().positive().max(86_400).optional(),
   priority: z.int().min(-1000).max(1000).optional(),
 });
 
 /** Options of all calls of a handle. */
 export interface CallLimits {
+  /**
+   * The model that the calls are for, of a class with `static multiplexed`: 1 to 256 characters. Each call goes to a
+   * replica that has it, if one has room.
+   */
+  readonly multiplexedModelId?: string | undefined;
   /**
    * Seconds from a call until its result or the end of its stream, above 0 to 86400. Then the call is cancelled, and
    * ends with `DeadlineExceeded`. Default: the time that its request has.
@@ -26,9 +35,17 @@ export interface CallLimits {
 
 /** Returns a handle whose calls have these limits. Options of a call go before them. Throws `ValidationError`. */
 export function limitedHandle(base: DeploymentHandle, limits: CallLimits): DeploymentHandle {
-  const { timeoutS, priority } = check(CallLimits, limits, `options of the handle of deployment ${base.name}`);
+  const { timeoutS, priority, multiplexedModelId } = check(
+    CallLimits,
+    limits,
+    `options of the handle of deployment ${base.name}`,
+  );
   const optionsOf = (given: CallOptions): CallOptions =>
-    withRequest({ ...given, priority: given.priority ?? priority });
+    withRequest({
+      ...given,
+      priority: given.priority ?? priority,
+      multiplexedModelId: given.multiplexedModelId ?? multiplexedModelId,
+    });
   if (timeoutS === undefined)
     return {
       name: base.name,

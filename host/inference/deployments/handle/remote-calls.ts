@@ -6,17 +6,19 @@ import type { CallOptions } from './deployment-handle.ts';
 
 /** Returns the options with which a process sends a call. */
 export function rpcOptionsOf(given: CallOptions): RpcCallOptions {
-  const { signal, onProgress, ...context } = withRequest(given);
+  const { signal, onProgress, multiplexedModelId, ...context } = withRequest(given);
   return {
     ...requestContextOf(context),
+    multiplexedModelId,
     ...{ signal, onProgress: onProgress && ((fraction) => onProgress({ stage: 'running', fraction, text: '' })) },
   };
 }
 
 /** Returns the options of a call that came from another process. */
-export function callOptionsOf({ signal, progress, ...context }: CallContext): CallOptions {
+export function callOptionsOf({ signal, progress, multiplexedModelId, ...context }: CallContext): CallOptions {
   return {
     ...requestContextOf(context),
+    multiplexedModelId,
     signal,
     onProgress:
       progress &&

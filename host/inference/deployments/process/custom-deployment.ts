@@ -15,13 +15,20 @@ import { attachHandles } from '../class/host-handles.ts';
 import { batchedMethod, type BatchedMethodOptions, batchedStream } from './batched-method.ts';
 import { calledDeployments } from './called-deployments.ts';
 import type { CallContext, Deployment, DeploymentClass, DeploymentContext } from '../class/deployment.ts';
+import { LoadedModels, type ModelInUse } from './loaded-models.ts';
 import type { MethodDefinition } from '../class/method.ts';
+
+/** A method of the class, with checks of its values. */
+type ServedByClass = (
+  args: Record<string, unknown>,
+  context: CallContext,
+) => Promise<unknown> | AsyncIterable<unknown, unknown>;
 
 type Method = (args: unknown, context: CallContext) => Promise<unknown> | AsyncIterable<unknown, unknown>;
 
 export async function start(
   spec: CustomSpec,
-  { log, progress, artifactPath, host }: StartContext,
+  { log, progress, artifactPath, host, onModels }: StartContext,
 ): Promise<Implementation> {
   const type = await importClass(spec);
   trackRequests(); // methods may call deployments by handles, and over connections that they open themselves
@@ -30,22 +37,38 @@ export async function start(
   attachHandles(deployment, calledDeployments(type.name, spec.called, host));
   const context = ({ models }: CustomSpec): DeploymentContext => ({ log, progress, models, artifactPath });
   await deployment.applyConfig?.(configOf(type, spec.config), context(spec));
-  const methods = Object.entries(type.methods).map(([name, definition]) => [
-    name,
-    implementationOf(deployment, type.name, name, definition, log),
-  ]);
+  const models =
+    type.multiplexed &&
+    new LoadedModels({
+      limits: type.multiplexed,
+      log,
+      load: (id) => deployment.loadModel!(id, { log, models: spec.models }),
+      onChange: onModels,
+    });
+  const methods = Object.entries(type.methods).map(([name, definition]) => {
+    const served = (): ServedByClass => implementationOf(deployment, type.name, name, definition, log);
+    return [name, models ? withModel(models, served, definition, log) : ofCall(served(), log)];
+  });
   return {
     methods: Object.fromEntries(methods),
     info: { class: type.name, module: spec.module },
     gpuMemory: () => [], // a class cannot report its GPU memory; its main memory is measured
     code: await code,
     ...(deployment.warmUp && { warmUp: async () => deployment.warmUp?.() }),
+    ...(models && { metrics: () => models.metrics() }),
     ...(deployment.reconfigure && {
-      reconfigure: async (changed: CustomSpec) =>
-        deployment.reconfigure?.(configOf(type, changed.config), context(changed)),
+      reconfigure: async (changed: CustomSpec) => {
+        await deployment.reconfigure?.(configOf(type, changed.config), context(changed));
+        models?.renew();
+      },
     }),
     ...(deployment.checkHealth && { checkHealth: async () => deployment.checkHealth?.() }),
-    ...(deployment.dispose && { close: async () => deployment.dispose?.() }),
+    ...((models ?? deployment.dispose) && {
+      close: async () => {
+        await models?.close();
+        await deployment.dispose?.();
+      },
+    }),
   };
 }
 
@@ -80,7 +103,7 @@ function implementationOf(
   name: string,
   definition: MethodDefinition,
   log: Logger,
-): ServedMethod {
+): ServedByClass {
   const { output, streaming, end, maxBatchSize } = definition;
   const method = (deployment as unknown as Record<string, Method>)[name]!;
   const checked = (value: unknown, schema = output): unknown => {
@@ -93,19 +116,16 @@ function implementationOf(
   if (maxBatchSize !== undefined) {
     const compute = method.bind(deployment) as unknown as BatchedMethodOptions['compute'];
     const options = { type, name, definition, log, checked, compute };
-    const batched = streaming ? batchedStream(options) : batchedMethod(options);
-    return (args, context) => batched(args, contextOf(context, log));
+    return streaming ? batchedStream(options) : batchedMethod(options);
   }
   const run = (args: Record<string, unknown>, context: CallContext, scope: RequestScope): ReturnType<Method> =>
     scope.run(() => method.call(deployment, args, context));
   if (!streaming)
-    return async (args, given) => {
-      const context = contextOf(given, log);
+    return async (args, context) => {
       using scope = scopeOf(context);
       return checked(await run(args, context, scope));
     };
-  return async function* stream(args, given) {
-    const context = contextOf(given, log);
+  return async function* stream(args, context) {
     using scope = scopeOf(context);
     const values = scope.around(run(args, context, scope) as AsyncIterable<unknown, unknown, undefined>);
     const result = yield* flatMapped(values, (value) => [checked(value)]);
@@ -113,14 +133,63 @@ function implementationOf(
   };
 }
 
+const ofCall =
+  (served: ServedByClass, log: Logger): ServedMethod =>
+  (args, given) =>
+    served(args, contextOf(given, log));
+
+/** Returns a method whose calls have the models that they name. Calls of one model are computed together. */
+function withModel(
+  models: LoadedModels,
+  make: () => ServedByClass,
+  { streaming }: MethodDefinition,
+  log: Logger,
+): ServedMethod {
+  const plain = ofCall(make(), log);
+  const ofModel = new WeakMap<object, ServedByClass>();
+  const started = ({ model }: ModelInUse, args: Record<string, unknown>, given: ReplicaCall): ReturnType<Method> => {
+    const served = ofModel.get(model) ?? make();
+    ofModel.set(model, served);
+    return served(args, Object.assign(contextOf(given, log), { model }));
+  };
+  const call = async (id: string, args: Record<string, unknown>, given: ReplicaCall): Promise<unknown> => {
+    const used = await models.use(id, given.signal);
+    try {
+      return await started(used, args, given);
+    } finally {
+      used.release();
+    }
+  };
+  const stream = async function* (
+    id: string,
+    args: Record<string, unknown>,
+    given: ReplicaCall,
+  ): AsyncGenerator<unknown, unknown> {
+    const used = await models.use(id, given.signal);
+    try {
+      return yield* started(used, args, given) as AsyncIterable<unknown, unknown, undefined>;
+    } finally {
+      used.release();
+    }
+  };
+  return (args, given) => {
+    const { multiplexedModelId: id } = given;
+    return id === undefined ? plain(args, given) : (streaming ? stream : call)(id, args, given);
+  };
+}
+
 const scopeOf = (context: CallContext): RequestScope =>
   new RequestScope(Object.assign(requestContextOf(context), { signal: context.signal }));
 
 /** Returns what a method of a class gets with a call. */
-function contextOf({ signal, progress = () => {}, id, ...facts }: ReplicaCall, log: Logger): CallContext {
+function contextOf(
+  { signal, progress = () => {}, id, multiplexedModelId, ...facts }: ReplicaCall,
+  log: Logger,
+): CallContext {
   return {
     ...requestContextOf(facts),
     call: id,
+    multiplexedModelId,
     signal,
     progress,
     get log() {

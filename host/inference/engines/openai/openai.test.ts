@@ -37,6 +37,7 @@ async function open({ baseUrl }: ScriptedServer, config: Config = {}): Promise<I
   });
   return start(JSON.parse(JSON.stringify(spec)) as never, {
     log: silentLogger,
+    onModels: () => {},
     artifactPath: () => Promise.reject(new Error('no artifacts')),
     growingPaths: () => Promise.reject(new Error('no artifacts')),
     progress: () => {},

@@ -200,7 +200,7 @@ export class ReplicaCalls {
   /** Gives a call to a replica. Throws `PoisonousCallError` when two replicas were lost with the same call. */
   async #open<T>(call: Call, use: Use<T>): Promise<Opened<T>> {
     const { suspects, pool } = this.#options;
-    const { method, args, options } = call;
+    const { method, options } = call;
     options.reservation?.release();
     let admitted = options.admitted === true || options.reservation !== undefined;
     const hold = async (other: Promise<void>): Promise<void> => {
@@ -209,7 +209,7 @@ export class ReplicaCalls {
     };
     for (; ; admitted = true) {
       const mayBeSuspect = !suspects.isEmpty && options.feed === undefined;
-      const trial = mayBeSuspect ? await suspects.begin(await fingerprint(method, args), method, hold) : undefined;
+      const trial = mayBeSuspect ? await suspects.begin(await printOf(call), method, hold) : undefined;
       try {
         return { ...(await this.#dispatch(use, call, trial, admitted)), trial };
       } catch (error) {
@@ -241,24 +241,26 @@ export class ReplicaCalls {
    * undefined if it is not.
    */
   async #onLoss(
-    { method, args, options: { requestId, traceparent, feed } }: Call,
+    lost: Call,
     { replica, run }: Omit<Used<unknown>, 'value'>,
     trial: Trial | undefined,
   ): Promise<AanaError | undefined> {
     const { suspects, log, clock, pool } = this.#options;
+    const { method, options } = lost;
+    const { requestId, traceparent, feed } = options;
     if (feed) return undefined; // calls with equal arguments got other values, so that none of them is the same call
     const blamed = pool.trials.suspectOn(replica);
     const isAnotherBlamed = blamed !== undefined && blamed !== trial;
     // This call survived its trial; the replica was trying another suspect.
     if (trial && isAnotherBlamed) return undefined;
     const ranMs = clock.now() - run.startedAt;
-    const print = await fingerprint(method, args);
+    const print = await printOf(lost);
     // It began before an equal call became a suspect. Its own trial decides, because the replica was trying another
     // one.
     if (isAnotherBlamed && suspects.isSuspect(print)) return undefined;
     const refusal = suspects.onLoss(print, method, replica, ranMs);
     for (const { call, leave } of this.#queued) {
-      if (call.method === method && (await fingerprint(method, call.args)) === print) leave(SUSPECT);
+      if (call.method === method && (await printOf(call)) === print) leave(SUSPECT);
     }
     if (refusal)
       log.error('call is refused from now on', { requestId, ...traceFields(traceparent), ...errorLogFields(refusal) });
@@ -280,9 +282,11 @@ export class ReplicaCalls {
         pool.settle(run);
       };
       const onWork = onProgress && ((fraction: number) => onProgress({ stage: 'running', fraction, text: '' }));
-      const { feed } = call.options;
+      const { feed, multiplexedModelId } = call.options;
       const onValues = (count: number): void => call.record.values(count);
-      const callOptions = { ...requestContextOf(call.options), signal, feed, onSettled, onValues, onProgress: onWork };
+      const callOptions = Object.assign(requestContextOf(call.options), {
+        ...{ multiplexedModelId, signal, feed, onSettled, onValues, onProgress: onWork },
+      });
       return { value: use(replica, callOptions), replica, run };
     };
     let queued: Queued | undefined;
@@ -304,6 +308,10 @@ export class ReplicaCalls {
     }
   }
 }
+
+/** Returns what tells calls apart that a replica may be lost with. */
+const printOf = ({ method, args, options: { multiplexedModelId: model } }: Call): Promise<string> =>
+  fingerprint(model === undefined ? method : `${method} of ${model}`, args);
 
 /** Ends the wait of a queued call when a replica was lost with the same call. */
 const SUSPECT = new Error('a replica was lost with the same call');

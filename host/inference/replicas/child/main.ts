@@ -84,6 +84,7 @@ async function start(frame: StartFrame): Promise<void> {
       artifactPath: async (artifact) => (await artifacts()).artifactPath(artifact, frame.artifactsDirs),
       growingPaths: async (ids, endId) => (await artifacts()).growingPaths(ids, endId, frame.artifactsDirs),
       progress: (fraction, text) => socket.send({ type: 'progress', fraction, text }),
+      onModels: (ids) => socket.send({ type: 'models', ids }),
       host: calls,
     });
     await warmUp(implementation);

@@ -1,26 +1,49 @@
 import { preferred } from './affinity.ts';
+import type { HeldModels } from './held-models.ts';
 
 export interface Choosable {
   readonly name: string;
   /** Calls that the replica has not let go of. */
   readonly ongoing: number;
+  /** Its models, if it has many. */
+  readonly models?: Pick<HeldModels, 'has' | 'size'> | undefined;
+}
+
+/** What decides which replica a call prefers. */
+export interface Preference {
+  /** Calls with the same text prefer the same replica. */
+  readonly affinity?: string | undefined;
+  /** The model that the call is for, of replicas with many. */
+  readonly multiplexedModelId?: string | undefined;
 }
 
 /**
- * Returns the replica that calls with this affinity prefer, or else the less busy one of two random replicas with room.
- * Undefined when none has room.
+ * Returns a replica with room: one that has the model of the call, or else has the fewest models; the one that calls
+ * with this affinity prefer; or else the less busy one of two random ones. Undefined when none has room.
  * @param maxOngoing calls that one replica takes at the same time
  */
 export function chooseReplica<Member extends Choosable>(
   members: readonly Member[],
-  affinity: string | undefined,
+  { affinity, multiplexedModelId }: Preference,
   maxOngoing: number,
   random: () => number,
 ): Member | undefined {
-  const liked = affinity === undefined || members.length < 2 ? undefined : preferred(affinity, members, maxOngoing);
-  if (liked) return liked;
   const free = members.filter((member) => member.ongoing < maxOngoing);
-  const any = (): Member | undefined => free[Math.floor(random() * free.length)];
+  if (multiplexedModelId !== undefined) return lessBusy(withModel(multiplexedModelId, free), random);
+  const liked = affinity === undefined || members.length < 2 ? undefined : preferred(affinity, members, maxOngoing);
+  return liked ?? lessBusy(free, random);
+}
+
+/** Returns the members that have the model, or else those with the fewest models. */
+function withModel<Member extends Choosable>(id: string, members: readonly Member[]): readonly Member[] {
+  const having = members.filter(({ models }) => models?.has(id));
+  if (having.length > 0) return having;
+  const fewest = Math.min(...members.map(({ models }) => models?.size ?? 0));
+  return members.filter(({ models }) => (models?.size ?? 0) === fewest);
+}
+
+function lessBusy<Member extends Choosable>(members: readonly Member[], random: () => number): Member | undefined {
+  const any = (): Member | undefined => members[Math.floor(random() * members.length)];
   const [one, other] = [any(), any()];
   return one && other && other.ongoing < one.ongoing ? other : one;
 }

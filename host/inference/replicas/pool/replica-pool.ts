@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../../base/core/clock.ts';
 import type { AanaError } from '../../../base/core/errors.ts';
 import { type RequestContext, tenantOf } from '../../../base/core/request-context.ts';
 import { Admission, type Applicant, type Room } from './admission.ts';
-import { type Choosable, chooseReplica } from './replica-choice.ts';
+import { type Choosable, chooseReplica, type Preference } from './replica-choice.ts';
 import { type TriedSuspect, Trials } from '../calls/trials.ts';
 import { WaitingCalls, type WaitOptions } from './waiting-calls.ts';
 import { type Reservation, type Run, Workload } from './workload.ts';
@@ -25,11 +25,9 @@ export interface PoolOptions {
 }
 
 export interface DispatchOptions
-  extends Pick<RequestContext, 'userId' | 'client' | 'priority' | 'weight' | 'deadlineAt'>, WaitOptions {
+  extends Pick<RequestContext, 'userId' | 'client' | 'priority' | 'weight' | 'deadlineAt'>, WaitOptions, Preference {
   /** Calls of the same method take about the same time. */
   readonly method?: string | undefined;
-  /** Calls with the same key prefer the same replica. */
-  readonly affinity?: string | undefined;
   /** Whether the call was admitted before. It then waits even if the queue is full or the wait is long. */
   readonly admitted?: boolean | undefined;
   /**
@@ -108,10 +106,10 @@ export class ReplicaPool<Member extends Choosable> {
     const unavailable = this.#options.unavailable?.();
     if (unavailable) throw unavailable;
     const { leftMs, ...applicant } = this.#admit(options);
-    const { affinity, suspect, method } = options;
+    const { affinity, multiplexedModelId, suspect, method } = options;
     const deadline = leftMs === undefined ? undefined : this.#clock.now() + leftMs;
     return this.#waiting.wait(
-      { ...applicant, affinity, suspect, deadline, method },
+      { ...applicant, affinity, multiplexedModelId, suspect, deadline, method },
       (member) => ({ value: this.#start(use, member, wanted) }),
       options,
     );
@@ -220,18 +218,18 @@ export class ReplicaPool<Member extends Choosable> {
 
   /** Chooses a replica, preferably one that tries no suspect. A suspect gets only such a replica. */
   #choose(
-    { affinity, suspect }: Pick<DispatchOptions, 'affinity' | 'suspect'>,
+    call: Preference & Pick<DispatchOptions, 'suspect'>,
     maxOngoing = this.#options.maxOngoing,
   ): Member | undefined {
     const untried = this.#members.filter((member) => !this.trials.isTrying(member));
-    const chosen = chooseReplica(untried, affinity, maxOngoing, this.#random);
-    if (chosen || suspect || untried.length === this.#members.length) return chosen;
-    return chooseReplica(this.#members, affinity, maxOngoing, this.#random);
+    const chosen = chooseReplica(untried, call, maxOngoing, this.#random);
+    if (chosen || call.suspect || untried.length === this.#members.length) return chosen;
+    return chooseReplica(this.#members, call, maxOngoing, this.#random);
   }
 
   /** Chooses a full replica for a user with less than an equal share of the places. The replica pauses another call. */
   #chooseBeyond(
-    call: Pick<DispatchOptions, 'affinity' | 'suspect'> & { readonly userId: string | null },
+    call: Preference & Pick<DispatchOptions, 'suspect'> & { readonly userId: string | null },
   ): Member | undefined {
     return this.#hasShareLeft(call.userId) ? this.#choose(call, Infinity) : undefined;
   }

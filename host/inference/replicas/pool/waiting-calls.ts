@@ -2,6 +2,7 @@ import { raceAbort } from '../../../base/core/abort.ts';
 import { deferred } from '../../../base/core/deferred.ts';
 import { FairQueue, type Queued } from '../../../base/core/fair-queue.ts';
 import type { TriedSuspect } from '../calls/trials.ts';
+import type { Preference } from './replica-choice.ts';
 
 /** A waiting call. */
 export interface WaitingCall extends Queued {
@@ -10,8 +11,7 @@ export interface WaitingCall extends Queued {
 }
 
 /** Requirements of a call for a replica. */
-export interface Wanted extends Queued {
-  readonly affinity: string | undefined;
+export interface Wanted extends Queued, Preference {
   /** Set when a replica was lost with the call. The call then goes to a replica that tries no other suspect. */
   readonly suspect: TriedSuspect | undefined;
   /** Milliseconds of the clock. */

@@ -59,6 +59,8 @@ export interface StartContext {
   ): Promise<{ readonly files: readonly string[]; readonly end: string }>;
   /** Reports the progress of loading: 0 to 1, or undefined when unknown. */
   progress(fraction: number | undefined, text: string): void;
+  /** Tells the host which of many models are there or being loaded. Calls for these prefer this replica. */
+  onModels(ids: readonly string[]): void;
   /** Calls what the host serves to replicas. */
   readonly host: Pick<CallClient, 'call' | 'stream'>;
 }

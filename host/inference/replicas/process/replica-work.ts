@@ -4,6 +4,7 @@ import { type CallAnswer, type CallRequest, type HostFrame, isCallRequest } from
 import { CallClient, type RpcCallOptions } from '../../rpc/call-client.ts';
 import { CallServer } from '../../rpc/call-server.ts';
 import type { ServedMethods } from '../../rpc/method.ts';
+import { HeldModels } from '../pool/held-models.ts';
 import { replicaLost } from './replica-lost.ts';
 import { nextState, type ReplicaEvent, type ReplicaState } from './replica-state.ts';
 import { deferred } from '../../../base/core/deferred.ts';
@@ -26,6 +27,8 @@ export class ReplicaWork {
   /** Runs the calls of the replica. */
   readonly #server: CallServer;
   readonly #idle = deferred();
+  /** Its models, if it has many. */
+  readonly models = new HeldModels();
   #state: ReplicaState = 'starting';
   #ongoing = 0;
 
@@ -108,11 +111,14 @@ export class ReplicaWork {
   }
 
   #counted(options: RpcCallOptions): RpcCallOptions {
+    const { multiplexedModelId: model } = options;
     this.#ongoing += 1;
+    if (model !== undefined) this.models.begin(model);
     return {
       ...options,
       onSettled: (loss) => {
         this.#ongoing -= 1;
+        if (model !== undefined) this.models.end(model);
         if (this.#ongoing === 0 && this.#state === 'draining') this.#idle.resolve();
         options.onSettled?.(loss);
       },

@@ -10,6 +10,7 @@ import { spawnContained } from '../../../base/processes/index.ts';
 import { FrameSocket } from '../../rpc/frame-socket.ts';
 import type { HostFrame, ReplicaFrame } from '../../rpc/frames.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
+import type { HeldModels } from '../pool/held-models.ts';
 import { HealthChecks } from './health-checks.ts';
 import { RecentLines } from './recent-lines.ts';
 import type { RpcCallOptions } from '../../rpc/call-client.ts';
@@ -117,6 +118,11 @@ export class Replica implements RunningReplica {
     return this.#work.ongoing;
   }
 
+  /** Its models, if it has many. */
+  get models(): HeldModels {
+    return this.#work.models;
+  }
+
   /** Facts about the model from the implementation. */
   get info(): unknown {
     return this.#info;
@@ -209,6 +215,9 @@ export class Replica implements RunningReplica {
         this.#steps = frame.steps;
         this.#onMemory(frame.memory);
         this.#health.onAnswer(frame);
+        return;
+      case 'models':
+        this.#work.models.told(frame.ids);
         return;
       case 'metrics':
         this.#options.onMetrics?.(frame.metrics);

@@ -1,4 +1,5 @@
 import type { Logger } from '../../../base/core/log/logger.ts';
+import type { HeldModels } from '../pool/held-models.ts';
 import type { RpcCallOptions } from '../../rpc/call-client.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 import type { ReplicaMetric } from '../../rpc/replica-metrics.ts';
@@ -59,6 +60,8 @@ export interface RunningReplica {
   readonly pid: number | undefined;
   readonly ongoing: number;
   readonly steps: number;
+  /** Its models, if it has many. */
+  readonly models?: HeldModels | undefined;
   readonly memory?: ReplicaMemory | undefined;
   /** Stamp of the code that it runs, once it is ready; undefined when unknown. */
   readonly code: string | undefined;

@@ -19,6 +19,8 @@ export interface ReplicaStatus {
   readonly steps: number;
   /** Measured memory of the process; undefined while it loads, or if the implementation does not report it. */
   readonly memory: ReplicaMemory | undefined;
+  /** Models that it has or loads, of a class with many. */
+  readonly models: readonly string[];
   readonly restarts: number;
   /** Reason for which it was given up; otherwise empty. */
   readonly failure: string;
@@ -71,6 +73,7 @@ export function replicaStatus(facts: StatusFacts): ReplicaSetStatus {
       ongoing: replica?.ongoing ?? 0,
       steps: replica?.steps ?? 0,
       memory: replica?.memory,
+      models: replica?.models?.ids ?? [],
       restarts,
       failure: failure?.reason ?? '',
       loading,

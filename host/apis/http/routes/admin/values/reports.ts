@@ -108,6 +108,8 @@ export const ReplicaReport = z.object({
   /** Number of calls on it. */
   ongoing: z.int(),
   restarts: z.int(),
+  /** Ids of the models that it has or loads, of a class with many; otherwise empty. */
+  models: z.array(z.string()).readonly(),
   /** Main memory of its process in bytes; null where the system does not report it. */
   memory_bytes: z.nullable(z.int()),
   /** Reason for which it was given up, or load progress. */
