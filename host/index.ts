@@ -121,6 +121,15 @@ export type {
   VectorSearch,
 } from './data/storage/index.ts';
 export * as schemas from './base/schemas/index.ts';
+export {
+  splitText,
+  type SplitTextOptions,
+  splitTranscript,
+  type SplitTranscriptOptions,
+  type DocumentChunk,
+  type TokenCounter,
+  type TranscriptChunk,
+} from './base/splitting/index.ts';
 export * as transcripts from './base/transcripts/index.ts';
 export { z } from 'zod';
 export type { PluginState, ReloadOutcome } from './endpoints/plugins/set/plugin-state.ts';

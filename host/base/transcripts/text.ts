@@ -1,4 +1,4 @@
-import type { AsrOutput } from '../schemas/index.ts';
+import type { AsrOutput, AsrSegment } from '../schemas/index.ts';
 import { oneLine } from './one-line.ts';
 
 /**
@@ -10,7 +10,13 @@ export function toText(output: AsrOutput): string {
 }
 
 /** Returns the text without a line break at its end. */
-export function spokenText({ segments, transcription }: AsrOutput): string {
+export function spokenText({
+  segments,
+  transcription,
+}: {
+  readonly segments: readonly Pick<AsrSegment, 'text' | 'speaker'>[];
+  readonly transcription: AsrOutput['transcription'];
+}): string {
   if (segments.every(({ speaker }) => speaker === null)) return oneLine(transcription.text);
   const turns: { readonly speaker: string | null; text: string }[] = [];
   for (const { speaker, text } of segments) {

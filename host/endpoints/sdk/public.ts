@@ -1,6 +1,7 @@
 export * as z from 'zod/mini';
 export * from '../../base/schemas/index.ts';
 export * from '../../base/transcripts/index.ts';
+export * from '../../base/splitting/index.ts';
 export type { Capability } from './capabilities/capabilities.ts';
 export { asBytes, BytesAnswer, type BytesOptions } from './capabilities/bytes-answer.ts';
 export { Context, type Log, type LogFields, StreamContext } from './context.ts';

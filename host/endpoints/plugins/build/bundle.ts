@@ -9,7 +9,7 @@ import { absentInterface, absentMembers, isAbsentMember } from './guest-world.ts
 import { loadingCode } from './loading-code.ts';
 import { lowerAsync } from './lower-async.ts';
 import { type BundleMap, SourcePositions } from './source-positions.ts';
-import { PluginFiles } from './plugin-files.ts';
+import { PluginFiles, PURE_FOLDERS } from './plugin-files.ts';
 import { insteadOfModule, WebGlobals } from './web-globals.ts';
 
 export interface PluginBundle {
@@ -34,9 +34,7 @@ const webPackages = {
   aliasFields: [['browser']],
 };
 
-/** Files of this package that only define things. A component contains those that its plugin uses. */
-const PURE = ['schemas', 'transcripts'].map((name) => join(packageRoot, 'bundle', 'host', 'base', name, sep));
-const isPure = (file: string): boolean => PURE.some((folder) => file.startsWith(folder));
+const isPure = (file: string): boolean => PURE_FOLDERS.some((folder) => file.startsWith(`${folder}${sep}`));
 
 /**
  * Bundles a plugin's entry. `aana-host/plugin` always comes from this package, so that guest and host agree. `zod`

@@ -1,6 +1,9 @@
+import { join } from 'node:path';
+import { build } from 'esbuild';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../../base/core/package-root.ts';
+import { splitText } from '../../../base/splitting/index.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
 import { evaluateBundle } from './interpreter.ts';
 
@@ -23,6 +26,18 @@ Interpreter('gives it nothing of this process', async () => {
   assert.is(await evaluate(tell(`${JSON.stringify(names)}.filter((name) => name in globalThis)`)), '');
   const escape = `(() => {}).constructor('return typeof process')()`;
   assert.is(await evaluate(tell(escape)), 'undefined');
+});
+
+Interpreter('divides texts as this process does, without Intl', async () => {
+  const folder = join(packageRoot, 'dist/host/base/splitting');
+  const text = 'One two. Three four! Ça va? 漢字。かな！👩‍👩‍👧‍👦🇫🇷 नमस्ते। "So?" x\n\n# Five\n'.repeat(30);
+  const chunks = `await splitText(${JSON.stringify(text)}, { maxTokens: 30, kind: 'markdown' })`;
+  const contents = `import { splitText } from './index.js'; const list = ${chunks}; ${tell('JSON.stringify(list)')}`;
+  const stdin = { contents, resolveDir: folder };
+  const { outputFiles } = await build({ stdin, bundle: true, write: false, format: 'esm' });
+  const expected = await splitText(text, { maxTokens: 30, kind: 'markdown' });
+  assert.equal(JSON.parse(await evaluate(outputFiles[0]?.text ?? '')), expected);
+  assert.ok(expected.length > 30);
 });
 
 const failures: { readonly what: string; readonly code: string }[] = [

@@ -2,6 +2,12 @@ import { realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { packageRoot } from '../../../base/core/package-root.ts';
 
+/** Folders of this package's bundle that only define things. A component contains what its plugin uses of them. */
+export const PURE_FOLDERS: readonly string[] = ['schemas', 'transcripts', 'splitting'].map((name) =>
+  join(packageRoot, 'bundle', 'host', 'base', name),
+);
+const SDK = join(packageRoot, 'bundle', 'host', 'endpoints', 'sdk');
+
 /**
  * Decides which files may be bundled into a plugin: files of its folder, of packages that are installed there or in the
  * folders above, and of this package's SDK. Links are resolved first. A link from the plugin's folder to a place
@@ -43,10 +49,7 @@ export class PluginFiles {
   async #findRoots(): Promise<readonly string[]> {
     const own = await this.#own();
     const modules = [...above(own), packageRoot, ...above(packageRoot)].map((folder) => join(folder, 'node_modules'));
-    const sdk = ['endpoints/sdk', 'base/schemas', 'base/transcripts'].map((name) =>
-      join(packageRoot, 'bundle', 'host', name),
-    );
-    const real = await Promise.all([...modules, ...sdk].map(realOf));
+    const real = await Promise.all([...modules, SDK, ...PURE_FOLDERS].map(realOf));
     return [own, ...real.filter((folder) => folder !== undefined)];
   }
 
