@@ -27,6 +27,6 @@ target_include_directories(aana_sampling PUBLIC native/src)
 target_link_libraries(aana_sampling PUBLIC Threads::Threads)
 target_compile_options(aana_sampling PRIVATE ${AANA_WARNINGS})
 if(CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
-  # Without these the loops over a whole vocabulary are not vectorised. Nothing here looks at floating-point exceptions.
-  set_source_files_properties(native/src/core/llama/sampling/weights.cc PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math")
+  # Without these the loops over a whole vocabulary or all positions of an audio are not vectorised. Nothing here looks at floating-point exceptions.
+  set_source_files_properties(native/src/core/llama/sampling/weights.cc native/src/core/whisper/words/alignment.cc PROPERTIES COMPILE_OPTIONS "-O3;-fno-trapping-math")
 endif()

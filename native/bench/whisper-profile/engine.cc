@@ -24,6 +24,7 @@
 #include "core/whisper/decoder/window_decoder.h"
 #include "core/whisper/search/prompt.h"
 #include "core/whisper/whisper_model.h"
+#include "core/whisper/words/alignment.h"
 
 namespace {
 
@@ -68,6 +69,7 @@ struct Window {
 struct Times {
   Least spectrogram, convolutions, encoder, audio_keys, rest_of_encoding;
   Least prompt, token, token_graph, prompt_together, token_together, token_together_graph;
+  Least attention_of_words, times_of_words;
   size_t n_tokens = 0;  // of all texts
   size_t n_tokens_together = 0;
 };
@@ -92,6 +94,7 @@ class Profile {
     Decode(1, times.prompt, times.token, times.token_graph, times.n_tokens);
     Decode(windows_.size(), times.prompt_together, times.token_together, times.token_together_graph,
            times.n_tokens_together);
+    TimeWords(times);
   }
 
  private:
@@ -170,9 +173,35 @@ class Profile {
         n_rows += rows.size();
       }
     }
+    text_ = decoders.front()->text()->tokens;
     tokens = n_rows + n;
     token.Keep(all / static_cast<double>(n_rows));
     token_graph.Keep(graphs / static_cast<double>(n_rows));
+  }
+
+  // The times of the words of the first window.
+  void TimeWords(Times& times) {
+    const auto& vocabulary = model_.vocabulary();
+    auto tokens = StartTokens(vocabulary, vocabulary.n_languages > 0 ? whisper_lang_id("en") : -1, false);
+    const auto first = tokens.size();
+    tokens.push_back(vocabulary.no_timestamps);
+    for (const auto& token : text_) {
+      if (vocabulary.IsText(token.id)) tokens.push_back(token.id);
+    }
+    tokens.push_back(vocabulary.end);
+    CellList cells(decoder_.cells());
+    for (size_t i = 0; i < tokens.size(); i++) cells.Append();
+    std::vector<DecoderRow> rows;
+    for (size_t i = 0; i < tokens.size(); i++)
+      rows.push_back({tokens[i], &windows_.front().keys, cells.first(i + 1), false});
+    const auto& heads = model_.alignment_heads();
+    const int n_frames = windows_.front().keys.n_positions;
+    double begin = Milliseconds();
+    const auto scores = decoder_.ComputeAlignment(rows, heads, n_frames, kOneThread);
+    times.attention_of_words.Keep(Milliseconds() - begin);
+    begin = Milliseconds();
+    AlignTokens({scores, heads.size(), tokens.size(), static_cast<size_t>(n_frames)}, first, tokens.size() - 1);
+    times.times_of_words.Keep(Milliseconds() - begin);
   }
 
   // Destroyed in reverse order: the model last.
@@ -182,6 +211,7 @@ class Profile {
   WhisperStatePtr state_;
   Decoder decoder_;
   std::vector<Window> windows_;
+  std::vector<Token> text_;  // of the first window
 };
 
 std::vector<std::vector<float>> ReadWindows(const char* path, size_t n_windows) {
@@ -221,9 +251,11 @@ int main(int argc, char** argv) {
         times.encoder.ms, times.audio_keys.ms, times.rest_of_encoding.ms);
     std::printf(
         "\"prompt\": %.3f, \"token\": %.4f, \"tokenGraph\": %.4f, \"promptTogether\": %.3f, \"tokenTogether\": %.4f, "
-        "\"tokenTogetherGraph\": %.4f, \"tokens\": %zu, \"tokensTogether\": %zu}\n",
+        "\"tokenTogetherGraph\": %.4f, \"tokens\": %zu, \"tokensTogether\": %zu, \"attentionOfWords\": %.3f, "
+        "\"timesOfWords\": %.3f}\n",
         times.prompt.ms, times.token.ms, times.token_graph.ms, times.prompt_together.ms, times.token_together.ms,
-        times.token_together_graph.ms, times.n_tokens, times.n_tokens_together);
+        times.token_together_graph.ms, times.n_tokens, times.n_tokens_together, times.attention_of_words.ms,
+        times.times_of_words.ms);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

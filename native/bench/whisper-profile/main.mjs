@@ -17,6 +17,7 @@ import { ctranslate2Model } from '../../../dist/host/bench/asr/ctranslate2-model
 import { machineLoad, reportHead } from '../../../dist/host/bench/report.js';
 import { findFfmpeg } from '../../../dist/host/io/media/index.js';
 import { silentLogger } from '../../../dist/host/base/core/log/logger.js';
+import { ModelStore } from '../../../dist/host/setup/models/index.js';
 import { buildProgram, cannotBuild } from '../../../dist/native/lib/fixtures/test-program.js';
 
 const packageRoot = fileURLToPath(new URL('../../..', import.meta.url));
@@ -40,7 +41,9 @@ if (reason !== undefined) throw new Error(`aana-whisper-profile cannot be built:
 
 const { size, windows, rounds, tokens } = values;
 const model = values.model ?? join(values['cache-dir'], 'models', `whisper-${size}`, `ggml-${size}-q8_0.bin`);
-const ffmpeg = await findFfmpeg({ configured: values.ffmpeg, cached: undefined, log: silentLogger });
+const store = new ModelStore({ cacheDir: values['cache-dir'], log: silentLogger });
+const cached = (await store.resolve('ffmpeg'))?.path;
+const ffmpeg = await findFfmpeg({ configured: values.ffmpeg, cached, log: silentLogger });
 if (!ffmpeg) throw new Error('ffmpeg is missing: install it, or pass --ffmpeg path/to/ffmpeg');
 const loadBefore = machineLoad();
 const folder = mkdtempSync(join(tmpdir(), 'aana-whisper-profile-'));
