@@ -3,9 +3,9 @@
 #include <functional>
 
 #include "../check.h"
+#include "core/llama/sampling/sampling_error.h"
 #include "core/whisper/decoder/cells.h"
 #include "core/whisper/decoder/window_decoder.h"
-#include "core/whisper/types.h"
 #include "tests.h"
 
 namespace aana::test {
@@ -110,7 +110,7 @@ void TestWindows() {
               if (text.size() == at) logits[3] = NAN;
             },
             0.1);
-      } catch (const WhisperError&) {
+      } catch (const llama::SamplingError&) {
         is_thrown = true;
       }
       Expect(is_thrown, "it made a text");

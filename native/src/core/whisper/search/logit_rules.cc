@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "core/llama/sampling/candidates.h"
 #include "core/llama/sampling/weights.h"
-#include "core/whisper/types.h"
 
 namespace aana {
 namespace {
@@ -21,14 +21,11 @@ void Forbid(std::span<float> logits, int32_t begin, int32_t end) {
 
 }  // namespace
 
-void RequireNumbers(std::span<const float> logits) {
-  // Counting all is faster than ending at the first one.
-  if (std::ranges::count_if(logits, [](float logit) { return std::isnan(logit); }) > 0)
-    throw WhisperError("the model computed a logit that is not a number");
-}
+void RequireNumbers(std::span<const float> logits) { llama::FindLargest(logits); }
 
-float LogSumExp(std::span<const float> logits) {
-  const float largest = *std::ranges::max_element(logits);
+float LogSumExp(std::span<const float> logits) { return LogSumExp(logits, llama::FindLargest(logits).logit); }
+
+float LogSumExp(std::span<const float> logits, float largest) {
   if (largest == kNever) return kNever;
   return largest + static_cast<float>(std::log(llama::SumOfWeights(logits, {.token = 0, .logit = largest})));
 }
@@ -78,7 +75,7 @@ void LogitRules::ApplyTimes(std::span<const int32_t> text, std::span<float> logi
   // A time is chosen when all times together are likelier than any token of text.
   const auto times = logits.subspan(static_cast<size_t>(first));
   const auto others = logits.first(static_cast<size_t>(first));
-  if (LogSumExp(times) > *std::ranges::max_element(others)) Forbid(logits, 0, first);
+  if (LogSumExp(times) > llama::FindLargest(others).logit) Forbid(logits, 0, first);
 }
 
 void LogitRules::PenaliseRepetitions(std::span<const int32_t> text, std::span<float> logits) const {

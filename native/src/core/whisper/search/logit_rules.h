@@ -41,10 +41,13 @@ class LogitRules {
   const LogitOptions options_;
 };
 
-// Throws WhisperError if a logit is not a number. Without this, a damaged model would write random texts.
+// Throws SamplingError (fault kDeployment) if a logit is not a number. Without this, a damaged model would write random
+// texts.
 void RequireNumbers(std::span<const float> logits);
 
 // A sum of exponentials of logits, as a logarithm. Minus infinity where all are.
 float LogSumExp(std::span<const float> logits);
+// The same, where the largest of the logits is known.
+float LogSumExp(std::span<const float> logits, float largest);
 
 }  // namespace aana

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <tuple>
 #include <utility>
 
+#include "core/llama/sampling/candidates.h"
 #include "core/llama/sampling/weights.h"
 
 namespace aana {
@@ -38,24 +38,15 @@ void Search::Filter(std::span<float> logits, int row) const {
 
 std::vector<Search::Candidate> Search::LikeliestOf(std::span<const float> logits, int row, size_t n) const {
   const auto own = logits.subspan(static_cast<size_t>(row) * static_cast<size_t>(size()), static_cast<size_t>(size()));
-  const auto is_likelier = [](const Candidate& a, const Candidate& b) { return a.log_probability > b.log_probability; };
-  std::vector<Candidate> best;  // a heap with the least likely one in front, once it is full
-  for (int32_t token = 0; token < size(); token++) {
-    const float logit = own[static_cast<size_t>(token)];
-    if (best.size() == n ? logit <= best.front().log_probability : logit == kNever) continue;
-    if (best.size() == n) {
-      std::ranges::pop_heap(best, is_likelier);
-      best.pop_back();
-    }
-    best.push_back({row, token, logit, 0});
-    std::ranges::push_heap(best, is_likelier);
-  }
-  const float total = LogSumExp(own);
-  for (auto& candidate : best) {
-    candidate.log_probability -= total;
-    candidate.sum = running_[static_cast<size_t>(row)].log_probability + static_cast<double>(candidate.log_probability);
-  }
-  return best;
+  llama::Candidates top;
+  llama::SelectTop(own, n, top);
+  if (top.items.empty()) return {};
+  const float total = LogSumExp(own, top.items.front().logit);
+  const double before = running_[static_cast<size_t>(row)].log_probability;
+  std::vector<Candidate> likeliest;
+  for (const auto& [token, logit, p, score] : top.items)
+    likeliest.push_back({row, token, logit - total, before + static_cast<double>(logit - total)});
+  return likeliest;
 }
 
 void Search::AdvanceBeams(std::span<float> logits) {
@@ -88,13 +79,12 @@ void Search::AdvanceBeams(std::span<float> logits) {
 
 Search::Candidate Search::SampleFrom(std::span<const float> logits, int row) {
   const auto own = logits.subspan(static_cast<size_t>(row) * static_cast<size_t>(size()), static_cast<size_t>(size()));
-  const auto largest = static_cast<int32_t>(std::distance(own.begin(), std::ranges::max_element(own)));
+  const auto largest = llama::FindLargest(own);
   std::vector<float> weights(own.size());
-  const double sum = llama::WriteWeights(own, {.token = largest, .logit = own[static_cast<size_t>(largest)]},
-                                         options_.temperature, weights);
+  const double sum = llama::WriteWeights(own, largest, options_.temperature, weights);
   // The same number on every platform, which the distributions of the standard library do not promise.
   double left = static_cast<double>(random_()) / 4294967296.0 * sum;
-  int32_t token = largest;
+  int32_t token = largest.token;
   for (size_t i = 0; i < weights.size(); i++) {
     if (weights[i] <= 0) continue;
     token = static_cast<int32_t>(i);
@@ -102,7 +92,7 @@ Search::Candidate Search::SampleFrom(std::span<const float> logits, int row) {
     if (left < 0) break;
   }
   // The score is the one without a temperature, so that texts of different temperatures compare.
-  const float log_probability = own[static_cast<size_t>(token)] - LogSumExp(own);
+  const float log_probability = own[static_cast<size_t>(token)] - LogSumExp(own, largest.logit);
   return {row, token, log_probability,
           running_[static_cast<size_t>(row)].log_probability + static_cast<double>(log_probability)};
 }
