@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import {
   type LlamaEmbeddingInfo,
   type LlamaEmbeddingLoadOptions,
@@ -6,13 +5,13 @@ import {
   type LlamaEmbeddingInput,
   type NativeLlamaEmbeddingEngine,
 } from '../../../native/lib/index.ts';
-import { fail } from '../../base/core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';
 import { endProcess, engineLife, type LlamaModelSpec, modelOptions } from './llama-model.ts';
 import { EmbeddingRequests, type Vectors } from './embedding-requests.ts';
 import { GpuMemoryWatch } from './gpu-memory.ts';
 import { EmbeddingMetrics } from './metrics/embedding-metrics.ts';
+import type { VectorEngine } from './embedding/embedder.ts';
 import { openNative } from './native.ts';
 
 /** The model in the configuration of a replica, made by `inference/deployments/builtin/llama-embedding-model.ts`. */
@@ -23,7 +22,7 @@ export interface EmbeddingModelSpec extends LlamaModelSpec {
 type Truncate = LlamaEmbeddingRequestOptions['truncate'];
 
 /** A loaded model for embeddings or scores in a replica. */
-export class EmbeddingEngine {
+export class EmbeddingEngine implements VectorEngine {
   readonly modelName: string;
   readonly #engine: NativeLlamaEmbeddingEngine;
   readonly #requests: EmbeddingRequests;
@@ -87,23 +86,4 @@ export class EmbeddingEngine {
       metrics: () => this.#metrics.report(),
     };
   }
-}
-
-/**
- * Returns the settings of the next configuration. Throws `NotReconfigurable` when it also changes the loaded model.
- */
-export function nextSettings<Spec extends EmbeddingModelSpec & { readonly settings: object }>(
-  current: Spec,
-  next: Spec,
-): Spec['settings'] {
-  const { settings, ...wanted } = next;
-  const {
-    settings: { ...keys },
-    ...loaded
-  } = current;
-  if (isDeepStrictEqual(loaded, wanted)) return settings;
-  throw fail(
-    'NotReconfigurable',
-    `only ${Object.keys(keys).join(', ')} of the loaded ${current.model_name} can be changed`,
-  );
 }

@@ -1,8 +1,9 @@
 // Runs in a replica: scores of documents for a query with llama.cpp.
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';
-import { EmbeddingEngine, type EmbeddingModelSpec, nextSettings } from './embedding-engine.ts';
-import { vectorsOf } from './vectors.ts';
+import { nextSettings } from './embedding/next-settings.ts';
+import { vectorsOf } from './embedding/vectors.ts';
+import { EmbeddingEngine, type EmbeddingModelSpec } from './embedding-engine.ts';
 
 /** The configuration of a replica, made by `inference/deployments/builtin/llama-rerank-deployment.ts`. */
 interface RerankSpec extends EmbeddingModelSpec {

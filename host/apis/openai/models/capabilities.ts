@@ -12,7 +12,10 @@ export const CAPABILITIES = {
     methods: ['tokenize', 'detokenize'],
     deploy: 'a language model (LlamaTextGenerationDeployment or OpenAITextGenerationDeployment)',
   },
-  embeddings: { methods: ['embed_batch'], deploy: 'a model for embeddings (LlamaEmbeddingDeployment)' },
+  embeddings: {
+    methods: ['embed_batch'],
+    deploy: 'a model for embeddings (LlamaEmbeddingDeployment or TransformersDeployment)',
+  },
   rerank: { methods: ['rerank'], deploy: 'a model that ranks documents (LlamaRerankDeployment)' },
   transcriptions: {
     methods: ['transcribe', 'transcribe_stream'],

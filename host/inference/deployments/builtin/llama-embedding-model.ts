@@ -6,9 +6,6 @@ import { embeddingMemory, type MemoryNeed } from './memory-need.ts';
 import { modelName } from './model-name.ts';
 import { pullWeights } from './pull-model.ts';
 
-/** Most texts or documents of one call. */
-export const MAX_TEXTS = 2048;
-
 /** Calls that a replica takes at the same time. Their texts fill its computations. */
 export const EMBEDDING_CALLS = 32;
 
@@ -24,10 +21,6 @@ export const EmbeddingModelKwargs = z.strictObject({
   ),
   ...llamaPlacement,
 });
-
-export const Truncate = z
-  .enum(['none', 'start', 'end'])
-  .describe('Part that a text with too many tokens loses. With `none` the call is refused.');
 
 /** Fetches the model and returns the part of a replica's spec that describes it. */
 export async function prepareEmbeddingModel(

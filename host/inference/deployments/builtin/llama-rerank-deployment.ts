@@ -1,14 +1,13 @@
 import * as z from 'zod';
 import { configClass } from '../class/config-class.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
+import { MAX_TEXTS, Truncate } from '../class/embedding-methods.ts';
 import { method } from '../class/method.ts';
 import {
   EMBEDDING_CALLS,
   embeddingModelMemory,
   EmbeddingModelKwargs,
-  MAX_TEXTS,
   prepareEmbeddingModel,
-  Truncate,
 } from './llama-embedding-model.ts';
 
 const schema = z.strictObject({

@@ -42,7 +42,8 @@ export function bind<Methods extends MethodTable>(
       `${what}: max_ongoing_requests: must be at least ${batch.maxBatchSize}, the maxBatchSize of ${batch.method}`,
     );
   const handles = boundHandles(definition, checked.handles, what);
-  return { definition, options: { ...checked, ...(handles && { handles }), user_config: config } };
+  const served = (definition.variant?.(config) ?? definition) as DeploymentDefinition<Methods>;
+  return { definition: served, options: { ...checked, ...(handles && { handles }), user_config: config } };
 }
 
 /** Returns the names of the deployments that a deployment calls, by the keys of its handles. */

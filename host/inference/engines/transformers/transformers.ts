@@ -1,20 +1,25 @@
 // Runs in a replica: a pipeline of Transformers.js over the ONNX Runtime.
-import { type AanaError, fail } from '../../../base/core/errors.ts';
+import type { AanaError } from '../../../base/core/errors.ts';
 import { InferenceException } from '../../replicas/process/inference-exception.ts';
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
 import type { CallContext } from '../../rpc/index.ts';
-import { ComputeThread, RefusedByRuntime } from '../onnx/compute-thread.ts';
+import { Embedder, type EmbedderSpec } from '../embedding/embedder.ts';
 import type { OnnxTensor } from '../onnx/runtime.ts';
 import { answerOf, requireRoom } from '../onnx/tensors.ts';
 import { wrongArgument } from '../wrong-argument.ts';
-import type { PipelineAnswer, PipelineQuestion, PipelineSpec } from './pipeline-thread.ts';
+import { PipelineModel, type PipelineModelSpec } from './pipeline-model.ts';
+import { TextVectors } from './text-vectors.ts';
+import type { Pooling } from './token-vectors.ts';
 
 /** The configuration of a replica, made by `inference/deployments/builtin/onnx/transformers-deployment.ts`. */
-interface TransformersSpec extends Omit<PipelineSpec, 'transformers'> {
+interface TransformersSpec extends PipelineModelSpec {
   readonly task: TaskName;
-  readonly model_name: string;
-  readonly transformers_path: string;
-  readonly max_memory_bytes: number;
+}
+
+/** The further configuration of a model for embeddings. */
+interface ExtractionSpec extends TransformersSpec, EmbedderSpec {
+  readonly pooling: Pooling;
+  readonly max_seq_length?: number;
 }
 
 type CallArgs = { readonly inputs: string | readonly string[] } & Readonly<Record<string, unknown>>;
@@ -41,40 +46,43 @@ type TaskName = keyof typeof TASKS;
 const UNLIMITED = new AbortController().signal;
 
 export async function start(spec: TransformersSpec, _context: StartContext): Promise<Implementation> {
-  const { model_name: name, folder } = spec;
-  const thread = await ComputeThread.load<object, PipelineQuestion, PipelineAnswer>(
-    new URL('./pipeline-thread.js', import.meta.url),
-    { ...spec, transformers: spec.transformers_path } satisfies PipelineSpec,
-    spec.max_memory_bytes,
-  ).catch((error: unknown) => {
-    if (!(error instanceof RefusedByRuntime)) throw error;
-    throw fail('ModelFormatError', `${name} cannot be used for ${spec.task}: ${error.message}`, {
-      data: { path: folder },
-    });
-  });
-  const pipeline = new Pipeline(spec, thread);
+  const model = await PipelineModel.load(spec);
+  const { thread } = model;
+  const pipeline = new Pipeline(spec.task, model);
+  const vectors = embeddings(spec, model);
   return {
-    info: { model: name, task: spec.task, file: spec.file },
+    info: { model: model.name, task: spec.task, file: spec.file, ...vectors?.info },
     // The host has checked the arguments against the schemas of the deployment's methods.
-    methods: { call: (args, context) => pipeline.call(args as CallArgs, context) },
+    methods: { call: (args, context) => pipeline.call(args as CallArgs, context), ...vectors?.methods },
     warmUp: () => pipeline.tryOut(),
+    ...(vectors && { reconfigure: vectors.reconfigure }),
     steps: () => thread.runs,
     activity: () => ({ busy: thread.isBusy, beats: thread.runs }),
     close: () => thread.close(),
   };
 }
 
+/** Returns the methods for embeddings of a model that has vectors of texts. */
+function embeddings(spec: TransformersSpec, model: PipelineModel) {
+  const { text } = model.thread.loaded;
+  if (!text) return undefined;
+  const { pooling, max_seq_length: maxTokens } = spec as ExtractionSpec;
+  const vectors = new TextVectors(model, text, { pooling, maxTokens });
+  const { methods, reconfigure } = new Embedder(vectors, spec as ExtractionSpec).served;
+  return { info: vectors.info, methods, reconfigure };
+}
+
 class Pipeline {
   readonly #name: string;
   readonly #taskName: TaskName;
   readonly #task: Task;
-  readonly #thread: ComputeThread<object, PipelineQuestion, PipelineAnswer>;
+  readonly #model: PipelineModel;
 
-  constructor(spec: TransformersSpec, thread: ComputeThread<object, PipelineQuestion, PipelineAnswer>) {
-    this.#name = spec.model_name;
-    this.#taskName = spec.task;
-    this.#task = TASKS[spec.task];
-    this.#thread = thread;
+  constructor(task: TaskName, model: PipelineModel) {
+    this.#name = model.name;
+    this.#taskName = task;
+    this.#task = TASKS[task];
+    this.#model = model;
   }
 
   /** Computes one text after the other, so a text has the same result alone and in a list. */
@@ -110,19 +118,11 @@ class Pipeline {
   }
 
   async #run(args: readonly unknown[], signal: AbortSignal): Promise<unknown> {
-    try {
-      const { result } = await this.#thread.run({ args }, signal);
-      const unpacked = isTensor(result) ? withoutBatch(result) : result;
-      if (!isTensor(unpacked) && !hasOnlyFinite(unpacked))
-        throw new InferenceException(this.#name, 'it answers numbers that are not finite');
-      return unpacked;
-    } catch (error) {
-      if (!(error instanceof RefusedByRuntime)) throw error;
-      throw fail('OnnxRunFailed', `${this.#name} cannot compute with these inputs: ${error.message}`, {
-        data: { model_name: this.#name },
-        cause: error,
-      });
-    }
+    const { result } = await this.#model.ask({ args }, signal);
+    const unpacked = isTensor(result) ? withoutBatch(result) : result;
+    if (!isTensor(unpacked) && !hasOnlyFinite(unpacked))
+      throw new InferenceException(this.#name, 'it answers numbers that are not finite');
+    return unpacked;
   }
 
   #wrong(name: string, msg: string): AanaError {

@@ -1,6 +1,15 @@
 import * as z from 'zod';
 import { configClass } from '../../class/config-class.ts';
 import { defineDeployment } from '../../class/define-deployment.ts';
+import {
+  embeddingDefaults,
+  embeddingMethods,
+  embeddingSettingNames,
+  embeddingSettings,
+  hasDefaultPrompt,
+  NO_DEFAULT_PROMPT,
+} from '../../class/embedding-methods.ts';
+import type { DeploymentDefinition, ReplicaSpec } from '../../class/deployment-definition.ts';
 import { method } from '../../class/method.ts';
 import { modelName } from '../model-name.ts';
 import { pullModel } from '../pull-model.ts';
@@ -19,7 +28,39 @@ const SUFFIXES = {
   bnb4: '_bnb4',
 } as const;
 
-const schema = z.strictObject({
+const EMBEDDINGS = 'feature-extraction';
+
+const settings = z.strictObject(embeddingSettings).partial();
+/** Settings of the methods for embeddings. */
+const embeddings = {
+  pooling: z
+    .enum(['mean', 'cls', 'last'])
+    .optional()
+    .describe(
+      `\`${EMBEDDINGS}\`: how the vectors of a text's tokens become one: their mean, or the vector of the first or ` +
+        'last token. Default: `mean`.',
+    ),
+  max_seq_length: z
+    .int()
+    .min(8)
+    .max(1_048_576)
+    .optional()
+    .describe(
+      `\`${EMBEDDINGS}\`: most tokens of a text. The limit of the model applies too. Default: the limit that the ` +
+        'tokenizer or the model states.',
+    ),
+  ...settings.shape,
+};
+
+type Config = z.infer<typeof fields>;
+
+/** Returns the keys of a configuration that belong to another task. */
+const foreignKeys = ({ task, ...config }: Config): string[] =>
+  task === EMBEDDINGS
+    ? []
+    : Object.keys(embeddings).filter((key) => config[key as keyof typeof embeddings] !== undefined);
+
+const fields = z.strictObject({
   model_id: z
     .string()
     .min(1)
@@ -28,19 +69,19 @@ const schema = z.strictObject({
         '`tokenizer_config.json`, and `onnx/model.onnx` or a file with other weights.',
     ),
   task: z
-    .enum([
-      'feature-extraction',
-      'text-classification',
-      'token-classification',
-      'zero-shot-classification',
-      'question-answering',
-    ])
+    .enum([EMBEDDINGS, 'text-classification', 'token-classification', 'zero-shot-classification', 'question-answering'])
     .describe('What the model is for.'),
   dtype: z
     .enum(Object.keys(SUFFIXES) as (keyof typeof SUFFIXES)[])
     .default('fp32')
     .describe('Type of the weights, which chooses the file: `q8` is `onnx/model_quantized.onnx`.'),
   ...onnxReplica,
+  ...embeddings,
+});
+
+const schema = fields.refine(hasDefaultPrompt, NO_DEFAULT_PROMPT).superRefine((config, context) => {
+  for (const key of foreignKeys(config))
+    context.addIssue({ code: 'custom', path: [key], message: `is not a key of ${config.task}`, input: config });
 });
 
 /** Configuration of a deployment that runs a pipeline of Transformers.js. */
@@ -48,51 +89,56 @@ export class TransformersConfig extends configClass(schema) {}
 
 /** Calls of a replica. Their texts are computed in turns. */
 const CALLS = 4;
+/** Calls for embeddings, whose texts are short. */
+const EMBEDDING_CALLS = 32;
 const MAX_TEXTS = 2048;
 const MAX_CHARACTERS = 1_000_000;
 
 const text = z.string().max(MAX_CHARACTERS);
 const labels = z.array(z.string().min(1).max(1000)).min(1).max(1000);
 
+const pipelineMethods = {
+  call: method({
+    description: 'Runs the pipeline. The result of a list has an item for each text.',
+    input: z.strictObject({
+      inputs: z.union([text, z.array(text).min(1).max(MAX_TEXTS)]).describe('A text or several; a question.'),
+      pooling: z
+        .enum(['none', 'mean', 'cls', 'last_token'])
+        .nullish()
+        .describe("`feature-extraction`: how the vectors of a text's tokens become one. Default: `none`."),
+      normalize: z.boolean().nullish().describe('`feature-extraction`: whether vectors get the length 1.'),
+      top_k: z
+        .int()
+        .min(1)
+        .max(1000)
+        .nullish()
+        .describe('`text-classification`, `question-answering`: most labels or answers. Default: 1.'),
+      ignore_labels: labels.nullish().describe('`token-classification`: labels that are left out. Default: `O`.'),
+      aggregation_strategy: z
+        .enum(['none', 'simple'])
+        .nullish()
+        .describe('`token-classification`: `simple` joins neighbours with the same label. Default: `none`.'),
+      candidate_labels: labels.nullish().describe('`zero-shot-classification`: the labels to choose from.'),
+      hypothesis_template: z
+        .string()
+        .max(1000)
+        .regex(/\{\}/, 'must have {} in the place of the label')
+        .nullish()
+        .describe('`zero-shot-classification`: the sentence about a label. Default: `This example is {}.`'),
+      multi_label: z.boolean().nullish().describe('`zero-shot-classification`: whether several labels may be right.'),
+      context: text.nullish().describe('`question-answering`: the text that has the answer.'),
+    }),
+    output: z.unknown(),
+  }),
+};
+
 /** Runs a pipeline of Transformers.js. */
 export const TransformersDeployment = defineDeployment({
   name: 'TransformersDeployment',
   configSchema: schema,
-  maxOngoingRequests: () => CALLS,
-  methods: {
-    call: method({
-      description: 'Runs the pipeline. The result of a list has an item for each text.',
-      input: z.strictObject({
-        inputs: z.union([text, z.array(text).min(1).max(MAX_TEXTS)]).describe('A text or several; a question.'),
-        pooling: z
-          .enum(['none', 'mean', 'cls', 'last_token'])
-          .nullish()
-          .describe("`feature-extraction`: how the vectors of a text's tokens become one. Default: `none`."),
-        normalize: z.boolean().nullish().describe('`feature-extraction`: whether vectors get the length 1.'),
-        top_k: z
-          .int()
-          .min(1)
-          .max(1000)
-          .nullish()
-          .describe('`text-classification`, `question-answering`: most labels or answers. Default: 1.'),
-        ignore_labels: labels.nullish().describe('`token-classification`: labels that are left out. Default: `O`.'),
-        aggregation_strategy: z
-          .enum(['none', 'simple'])
-          .nullish()
-          .describe('`token-classification`: `simple` joins neighbours with the same label. Default: `none`.'),
-        candidate_labels: labels.nullish().describe('`zero-shot-classification`: the labels to choose from.'),
-        hypothesis_template: z
-          .string()
-          .max(1000)
-          .regex(/\{\}/, 'must have {} in the place of the label')
-          .nullish()
-          .describe('`zero-shot-classification`: the sentence about a label. Default: `This example is {}.`'),
-        multi_label: z.boolean().nullish().describe('`zero-shot-classification`: whether several labels may be right.'),
-        context: text.nullish().describe('`question-answering`: the text that has the answer.'),
-      }),
-      output: z.unknown(),
-    }),
-  },
+  maxOngoingRequests: ({ task }) => (task === EMBEDDINGS ? EMBEDDING_CALLS : CALLS),
+  methods: { ...pipelineMethods, ...embeddingMethods },
+  variant: ({ task }): DeploymentDefinition => (task === EMBEDDINGS ? TransformersDeployment : withoutEmbeddings),
   threads: ({ threads }) => threads,
   async prepare(config, context) {
     requireProcessors('TransformersDeployment', context);
@@ -104,8 +150,22 @@ export const TransformersDeployment = defineDeployment({
       model_name: modelName(id),
       ...(await onnxReplicaSpec('TransformersDeployment', config, bytes, context)),
       transformers_path: await pullModel('transformers', context),
+      ...(task === EMBEDDINGS && embeddingSpec(config)),
     };
   },
   memory: onnxMemory,
+  reconfigurable: embeddingSettingNames,
   implementation: new URL('../../../engines/transformers/transformers.js', import.meta.url),
 });
+
+const withoutEmbeddings: DeploymentDefinition = { ...TransformersDeployment, methods: pipelineMethods };
+
+/** Returns the part of a replica's spec for the methods for embeddings. */
+function embeddingSpec({ pooling = 'mean', max_seq_length: most, ...config }: Config): ReplicaSpec {
+  const given = embeddingSettingNames.map((name) => [name, config[name]] as const);
+  return {
+    pooling,
+    max_seq_length: most,
+    settings: { ...embeddingDefaults, ...Object.fromEntries(given.filter(([, value]) => value !== undefined)) },
+  };
+}
