@@ -107,6 +107,7 @@ export type { HostEndpointContext, HostEndpointResult } from './endpoints/regist
 export type { AppMiddleware, AppStatus, RouterLike } from './apis/http/index.ts';
 export type { OpenApiParams } from './apis/openapi/index.ts';
 export type { HeldImage, MediaSource, OpenAudioOptions, OpenImageOptions } from './io/media/index.ts';
+export { type DocumentText, readDocument, type ReadDocumentOptions } from './io/documents/index.ts';
 export { ModelStore, type ResolvedModel } from './setup/models/index.ts';
 export { InferenceException } from './inference/replicas/index.ts';
 export type {

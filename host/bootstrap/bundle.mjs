@@ -12,6 +12,7 @@ const ENTRIES = [
   'host/inference/deployments/class/author',
   'host/inference/deployments/process/custom-deployment',
   'host/inference/devices/process/list-addon-devices',
+  'host/io/documents/read-html-child',
   'host/io/documents/read-pdf-child',
   'host/inference/engines/diarization/diarization',
   'host/inference/engines/llama',

@@ -1,19 +1,13 @@
 // Main module of a child process that writes the text of a PDF to stdout. Arguments: path, greatest number of pages.
-import { writeSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { getDocumentProxy } from 'unpdf';
-import { EXIT_UNREADABLE } from './unreadable.ts';
+import { refuse, write } from './unreadable.ts';
 
 const [path = '', maxPages = ''] = process.argv.slice(2);
 
 /** Control characters that no text has, and that fonts without a table of characters give. */
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const NO_TEXT = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
-
-function refuse(unreadable: string): never {
-  writeSync(process.stderr.fd, `${unreadable}\n`);
-  process.exit(EXIT_UNREADABLE);
-}
 
 /** Called with every error of the library, also those that it leaves unhandled, because the file caused it. */
 function refuseFor(error: unknown): never {
@@ -23,9 +17,6 @@ function refuseFor(error: unknown): never {
 }
 process.on('uncaughtException', refuseFor);
 process.on('unhandledRejection', refuseFor);
-
-/** Writes a text, and waits until the host has it, which ends this process if there is too much. */
-const write = (text: string): Promise<unknown> => new Promise((resolve) => process.stdout.write(text, resolve));
 
 /** A piece of a text on a page. Marks of structure have no `str`. */
 interface Piece {

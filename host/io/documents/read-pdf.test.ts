@@ -7,7 +7,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { encryptedPdf, memoryBomb, scannedPdf, slowPdf, textBomb, textPdf } from './fixtures/pdfs.ts';
 import { skip } from '../../test/skip.ts';
-import { type PdfReading, readPdf } from './read-pdf.ts';
+import { readPdf } from './read-pdf.ts';
+import type { Reading } from './run-reader.ts';
 
 const Pdf = suite('readPdf');
 const folder = mkdtempSync(join(tmpdir(), 'aana-pdf-'));
@@ -15,7 +16,7 @@ Pdf.after(() => rmSync(folder, { recursive: true }));
 
 const MAX_BYTES = 100_000;
 let count = 0;
-function read(bytes: Uint8Array, signal = new AbortController().signal): Promise<PdfReading> {
+function read(bytes: Uint8Array, signal = new AbortController().signal): Promise<Reading> {
   const path = join(folder, `${count++}.pdf`);
   writeFileSync(path, bytes);
   return readPdf(path, MAX_BYTES, signal, 300); // a busy machine

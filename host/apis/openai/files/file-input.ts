@@ -96,25 +96,3 @@ function textIn({ part, owner, role, file }: GivenFile, files: FilePart[]): File
 }
 
 const isAudio = (data: unknown): boolean => typeof data === 'string' && /^data:audio\//i.test(data.slice(0, 20));
-
-/** Control characters that no text has. */
-// oxlint-disable-next-line no-control-regex -- they are what is looked for
-const NO_TEXT = /[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/;
-
-/**
- * Returns the text of a file that is text, and undefined for others. Its bytes decide, because names such as `index.ts`
- * have types of media.
- */
-export function textOf(bytes: Uint8Array): string | undefined {
-  const text = decoded(bytes);
-  return text === undefined || NO_TEXT.test(text) ? undefined : text;
-}
-
-/** Returns the text without a byte order mark; undefined if it is not UTF-8. */
-function decoded(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
-}

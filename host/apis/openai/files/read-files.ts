@@ -1,8 +1,8 @@
 import { buffer } from 'node:stream/consumers';
 import type { Context } from 'koa';
 import { AccessError, allowsPath } from '../../../data/access/index.ts';
-import { isPdf, readPdf } from '../../../io/documents/index.ts';
-import { type FilePart, type NamedBytes, textOf } from './file-input.ts';
+import { isPdf, readPdf, textOfBytes } from '../../../io/documents/index.ts';
+import type { FilePart, NamedBytes } from './file-input.ts';
 import { invalidValue } from '../fields.ts';
 import { requireFile } from './file-object.ts';
 import { callerOf } from '../../http/guards/caller.ts';
@@ -63,7 +63,8 @@ async function fileText(
     if ('text' in reading) return reading.text;
     throw refused(`is a PDF that ${reading.unreadable}`);
   }
-  const text = textOf(bytes);
-  if (text === undefined) throw refused('is no text in UTF-8; the model reads text, JSON and PDF');
+  // The bytes decide, because names such as `index.ts` have types of media.
+  const text = textOfBytes(bytes);
+  if (text === undefined) throw refused('is no text in UTF-8 or UTF-16; the model reads text, JSON and PDF');
   return text;
 }

@@ -44,8 +44,18 @@ export const MEDIA = {
     when: 'A plugin decodes images whose files are too large together.',
     data: ['max_bytes'],
   },
-  PdfReaderError: {
+  UnsupportedDocument: {
+    kind: 'bad-request',
+    when: 'The type of a document is not known, or no text can be read from such files.',
+    data: ['name'],
+  },
+  UnreadableDocument: {
+    kind: 'bad-request',
+    when: 'A document is damaged, encrypted, too large, in an unknown encoding, or has no text.',
+    data: ['name'],
+  },
+  DocumentReaderError: {
     kind: 'internal',
-    when: 'The process that reads PDFs ended unexpectedly. The log has its last words.',
+    when: 'The process that reads a PDF or a page of HTML ended unexpectedly. The log has its last words.',
   },
 } as const satisfies Definitions;
