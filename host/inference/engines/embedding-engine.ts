@@ -5,6 +5,7 @@ import {
   type LlamaEmbeddingInput,
   type NativeLlamaEmbeddingEngine,
 } from '../../../native/lib/index.ts';
+import { AanaError } from '../../base/core/errors.ts';
 import type { Implementation, StartContext } from '../replicas/process/implementation.ts';
 import type { CallContext } from '../rpc/index.ts';
 import { endProcess, engineLife, type LlamaModelSpec, modelOptions } from './llama-model.ts';
@@ -72,9 +73,11 @@ export class EmbeddingEngine implements VectorEngine {
     return this.#requests.run(this.#engine, 'submit', input, { truncate }, context);
   }
 
-  /** Returns how many tokens the text has, and how many it may have. */
+  /** Returns how many tokens the text has, which may be too many, and how many it may have. */
   async count(input: LlamaEmbeddingInput, context: CallContext): Promise<{ tokens: number; max_tokens: number }> {
-    const { tokens } = await this.#requests.run(this.#engine, 'countTokens', input, {}, context);
+    const { tokens } = await this.#requests
+      .run(this.#engine, 'countTokens', input, {}, context)
+      .catch((error: unknown) => ({ tokens: [tokensOfTooLong(error)] }));
     return { tokens: tokens[0] ?? 0, max_tokens: this.info.maxTokens };
   }
 
@@ -86,4 +89,10 @@ export class EmbeddingEngine implements VectorEngine {
       metrics: () => this.#metrics.report(),
     };
   }
+}
+
+/** Returns the tokens of a text that the engine refused because of them. Throws every other error. */
+function tokensOfTooLong(error: unknown): number {
+  if (!(error instanceof AanaError) || error.name !== 'PromptTooLongException') throw error;
+  return (error.data as { readonly prompt_len: number }).prompt_len;
 }

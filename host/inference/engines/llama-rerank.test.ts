@@ -80,6 +80,8 @@ Rerank('refuses what it cannot rank', async () => {
     tokens: 7,
     max_tokens: 64,
   });
+  const long = { query: 'the cat', document: 'the cat '.repeat(40) };
+  assert.equal(await manager.handle('model').call('count_tokens', long), { tokens: 85, max_tokens: 64 });
 });
 
 Rerank('gives the probabilities of a model with a template as they are', async () => {
