@@ -124,6 +124,18 @@ Split('divides a long segment without times of words by its tokens alone', async
   assert.ok(chunks.every(({ time_interval: { start, end } }) => start === 10 && end === 500));
 });
 
+Split('divides a hundred thousand segments at one time with few counts', async () => {
+  const given = Array.from({ length: 100_000 }, (_, n) => segmentOf(` ${n}`, [0, 0]));
+  let counted = 0;
+  const countTokens = (text: string): number => {
+    counted += text.length;
+    return text.split(' ').length;
+  };
+  const chunks = await splitTranscript(given, { maxTokens: 100, countTokens });
+  assert.is(chunks.map(({ text }) => text).join(' '), given.map(({ text }) => text.trim()).join(' '));
+  assert.ok(counted < 20 * 600_000, `${counted} characters were counted`);
+});
+
 Split('refuses options out of their range, and limits that are too small for a name', async () => {
   const errorOf = (options: SplitTranscriptOptions, speaker = 'Ada'): Promise<string> =>
     splitTranscript([segmentOf(' Hello.', [0, 1], { speaker })], options).then(

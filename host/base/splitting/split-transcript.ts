@@ -42,6 +42,8 @@ export interface TranscriptChunk {
 
 const MOST_SECONDS = 86_400;
 const DEFAULT_SECONDS = 60;
+/** A chunk has at most so many segments or words for each token: some counters see no token in a sign. */
+const SEGMENTS_PER_TOKEN = 4;
 
 /**
  * Divides the segments of a transcript into chunks of at most `maxTokens` and `maxSeconds`, in the order of their
@@ -70,7 +72,7 @@ export async function splitTranscript(
   let repeated: readonly SpokenSegment[] = [];
   let guess = 16;
   for (let next = rest.at(-1); next; next = rest.at(-1)) {
-    const most = countWithin(maxSeconds, repeated, rest);
+    const most = countWithin(maxSeconds, maxTokens * SEGMENTS_PER_TOKEN, repeated, rest);
     const candidate = (length: number): SpokenSegment[] => [...repeated, ...firstOf(rest, length)];
     const fits = most && (await longestFit(most, maxTokens, guess, (length) => tokensOf(candidate(length))));
     if (fits > 0) {
@@ -112,13 +114,19 @@ function firstOf(rest: readonly SpokenSegment[], count: number): SpokenSegment[]
   return rest.slice(rest.length - count).toReversed();
 }
 
-/** Returns how many segments fit into the time of a chunk: at least one, if it cannot be divided. */
-function countWithin(seconds: number, repeated: readonly SpokenSegment[], rest: readonly SpokenSegment[]): number {
+/** Returns how many segments, up to `most`, fit into the time of a chunk: at least one, if it cannot be divided. */
+function countWithin(
+  seconds: number,
+  most: number,
+  repeated: readonly SpokenSegment[],
+  rest: readonly SpokenSegment[],
+): number {
   const [first = rest.at(-1)] = repeated;
   if (!first) return 0;
   const latest = first.time_interval.start + seconds;
   let count = 0;
-  for (let next = rest.at(-1); next && next.time_interval.end <= latest; next = rest.at(-1 - count)) count += 1;
+  for (let next = rest.at(-1); next && next.time_interval.end <= latest && count < most; next = rest.at(-1 - count))
+    count += 1;
   return count === 0 && repeated.length === 0 && !wordsOf(first) ? 1 : count;
 }
 
