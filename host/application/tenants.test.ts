@@ -13,9 +13,10 @@ import { defineEndpoint, definePlugin, z } from 'aana-host/plugin';
 
 const keep = defineEndpoint({
   name: 'keep', path: '/keep', summary: '', input: z.strictObject({ id: z.string() }),
-  output: z.any(), uses: ['storage', 'repositories-write'],
-  async run({ id }, { user, storage, repositories: { videos, transcripts } }) {
+  output: z.any(), uses: ['storage', 'vectors', 'repositories-write'],
+  async run({ id }, { user, storage, vectors, repositories: { videos, transcripts } }) {
     await storage.set(id, user ?? 'nobody');
+    await vectors.ensure(id, { model: user ?? 'nobody', dimensions: 1 }).catch(() => {});
     await videos.save({ media_id: id, title: 'of ' + (user ?? 'nobody') });
     const said = { transcript: 'said', segments: [], language: 'en', language_confidence: 1 };
     return (await transcripts.save({ media_id: id, model: 'm', ...said })).id;
@@ -23,12 +24,13 @@ const keep = defineEndpoint({
 });
 const find = defineEndpoint({
   name: 'find', path: '/find', summary: '', input: z.strictObject({ transcript: z.optional(z.number()) }),
-  output: z.any(), uses: ['storage', 'repositories'],
-  async run({ transcript }, { storage, repositories: { videos, transcripts } }) {
+  output: z.any(), uses: ['storage', 'vectors', 'repositories'],
+  async run({ transcript }, { storage, vectors, repositories: { videos, transcripts } }) {
+    const collections = (await vectors.list().all()).map(({ name, model }) => name + ' ' + model);
     const keys = await storage.keys('').all();
     const stored = await Promise.all(keys.map(async (key) => key + ' ' + await storage.get(key)));
     const titles = (await videos.list().all()).map(({ media_id: id, title }) => id + ' ' + title);
-    return { stored, videos: titles, said: transcript && (await transcripts.read(transcript)).transcript };
+    return { stored, collections, videos: titles, said: transcript && (await transcripts.read(transcript)).transcript };
   },
 });
 export const endpoint = definePlugin([keep, find]);
@@ -49,7 +51,7 @@ Tenants.before(async () => {
     JSON.stringify({
       name: 'keeper',
       version: '1.0.0',
-      capabilities: ['storage', 'repositories', 'repositories-write'],
+      capabilities: ['storage', 'vectors', 'repositories', 'repositories-write'],
     }),
   );
   await writeFile(join(plugin, 'src/index.ts'), SOURCE);
@@ -104,13 +106,18 @@ Tenants('find only their own data, even under ids that others use', async () => 
   assert.is((await ask('/keep', 'bob', { id: 'talk' })).status, 200, 'an id is not taken by somebody else');
   assert.equal((await ask('/find', 'ann', { transcript: said })).body, {
     stored: ['talk ann'],
+    collections: ['talk ann'],
     videos: ['talk of ann'],
     said: 'said',
   });
-  assert.equal((await ask('/find', 'bob', {})).body, { stored: ['talk bob'], videos: ['talk of bob'] });
+  assert.equal((await ask('/find', 'bob', {})).body, {
+    stored: ['talk bob'],
+    collections: ['talk bob'],
+    videos: ['talk of bob'],
+  });
   const stolen = await ask('/find', 'bob', { transcript: said });
   assert.equal([stolen.status, stolen.body.error], [404, 'NotFoundException']);
-  assert.equal((await ask('/find', 'carl', {})).body, { stored: [], videos: [] });
+  assert.equal((await ask('/find', 'carl', {})).body, { stored: [], collections: [], videos: [] });
 });
 
 Tenants('share data if the application allows it', async () => {
@@ -119,6 +126,7 @@ Tenants('share data if the application allows it', async () => {
   const { body: said } = await ask('/keep', 'ann', { id: 'talk' });
   assert.equal((await ask('/find', 'bob', { transcript: said })).body, {
     stored: ['talk ann'],
+    collections: ['talk ann'],
     videos: ['talk of ann'],
     said: 'said',
   });
@@ -132,11 +140,15 @@ Tenants('find no data from before API keys were switched on, unless it is shared
   {
     const { app, ask } = await asking({ enabled: true }, 'old');
     await using _ = app;
-    assert.equal((await ask('/find', 'ann', {})).body, { stored: [], videos: [] });
+    assert.equal((await ask('/find', 'ann', {})).body, { stored: [], collections: [], videos: [] });
   }
   const { app, ask } = await asking({ enabled: true, share_repositories: true, shared_storage: ['*'] }, 'old');
   await using _ = app;
-  assert.equal((await ask('/find', 'ann', {})).body, { stored: ['talk nobody'], videos: ['talk of nobody'] });
+  assert.equal((await ask('/find', 'ann', {})).body, {
+    stored: ['talk nobody'],
+    collections: ['talk nobody'],
+    videos: ['talk of nobody'],
+  });
 });
 
 Tenants('cannot keep more than their limit', async () => {

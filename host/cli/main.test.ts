@@ -193,7 +193,7 @@ Cli('refuses a grant of an unknown capability, and names its place', async () =>
     [
       2,
       'error: plugin_grants: "a.capabilities": there is no capability "medi"; there are media, deployments, asr, ' +
-        'llm, storage, repositories, repositories-write, http, remote, and "*" for all\n',
+        'llm, storage, vectors, repositories, repositories-write, http, remote, and "*" for all\n',
     ],
   );
 });

@@ -723,6 +723,69 @@ AANA_IMPORT("storage", "list-entries")
 void aana_storage_list_entries(const char* prefix, uint32_t prefix_length, uint32_t has_after, const char* after,
                                uint32_t after_length, uint32_t limit, uint32_t with_text, aana_entries_result* result);
 
+/* A collection of texts with vectors. `bytes` are a whole number. */
+typedef struct {
+  aana_string name, model;
+  uint32_t dimensions, chunks;
+  double bytes;
+} aana_collection;
+typedef struct {
+  const aana_collection* items;
+  uint32_t length;
+} aana_collections;
+/* A text of a collection. `metadata` is a JSON object. */
+typedef struct {
+  aana_string id;
+  aana_optional_string document;
+  aana_string text, metadata;
+} aana_chunk;
+typedef struct {
+  const aana_chunk* items;
+  uint32_t length;
+} aana_chunk_list;
+typedef struct {
+  aana_chunk chunk;
+  double score;
+} aana_found_chunk;
+typedef struct {
+  const aana_found_chunk* items;
+  uint32_t length;
+} aana_found_chunks;
+typedef AANA_RESULT(aana_collections) aana_collections_result;
+typedef AANA_RESULT(aana_chunk_list) aana_chunk_list_result;
+typedef AANA_RESULT(aana_found_chunks) aana_found_chunks_result;
+typedef AANA_RESULT(uint32_t) aana_count_result;
+_Static_assert(sizeof(aana_collection) == 32 && sizeof(aana_chunk) == 36 && sizeof(aana_found_chunk) == 48,
+               "laid out as the canonical ABI says");
+AANA_IMPORT("vectors", "ensure")
+void aana_vectors_ensure(const char* name, uint32_t name_length, const char* model, uint32_t model_length,
+                         uint32_t dimensions, aana_empty_result* result);
+AANA_IMPORT("vectors", "list-collections")
+void aana_vectors_list_collections(uint32_t has_after, const char* after, uint32_t after_length, uint32_t limit,
+                                   aana_collections_result* result);
+AANA_IMPORT("vectors", "delete-collection")
+void aana_vectors_delete_collection(const char* name, uint32_t name_length, aana_bool_result* result);
+/* `vectors` are those of all chunks, as 32-bit floating-point numbers, little endian, in base64. */
+AANA_IMPORT("vectors", "upsert")
+void aana_vectors_upsert(const char* name, uint32_t name_length, const char* model, uint32_t model_length,
+                         const aana_chunk* chunks, uint32_t chunks_length, const char* vectors, uint32_t vectors_length,
+                         aana_empty_result* result);
+/* With AANA_BY_IDS, `which` is a list of `length` strings; with AANA_BY_DOCUMENT the `length` bytes of a name. */
+enum { AANA_BY_IDS, AANA_BY_DOCUMENT };
+AANA_IMPORT("vectors", "delete-chunks")
+void aana_vectors_delete_chunks(const char* name, uint32_t name_length, uint32_t by, const void* which, uint32_t length,
+                                aana_count_result* result);
+AANA_IMPORT("vectors", "list-chunks")
+void aana_vectors_list_chunks(const char* name, uint32_t name_length, uint32_t has_document, const char* document,
+                              uint32_t document_length, uint32_t has_after, const char* after, uint32_t after_length,
+                              uint32_t limit, aana_chunk_list_result* result);
+/* The vector (base64), its model, the text and the filter (JSON) are options. */
+AANA_IMPORT("vectors", "search")
+void aana_vectors_search(const char* name, uint32_t name_length, uint32_t has_vector, const char* vector,
+                         uint32_t vector_length, uint32_t has_model, const char* model, uint32_t model_length,
+                         uint32_t has_text, const char* text, uint32_t text_length, uint32_t has_filter,
+                         const char* filter, uint32_t filter_length, uint32_t limit, aana_found_chunks_result* result);
+
 /* The number of a stored row: a whole number from 1 on. */
 typedef double aana_row_id;
 typedef struct {

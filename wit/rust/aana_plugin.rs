@@ -1040,6 +1040,134 @@ fn optional_number(number: Option<f64>) -> (u32, f64) {
     (number.is_some() as u32, number.unwrap_or_default())
 }
 
+// --- texts with vectors that the plugin keeps ---
+
+#[derive(Debug)]
+pub struct Collection {
+    pub name: String,
+    /// What makes the vectors.
+    pub model: String,
+    pub dimensions: u32,
+    pub chunks: u32,
+    /// Bytes of its texts, metadata and vectors: a whole number.
+    pub bytes: f64,
+}
+
+/// A text of a collection.
+#[derive(Debug)]
+pub struct Chunk {
+    pub id: String,
+    /// The document of which it is a part.
+    pub document: Option<String>,
+    pub text: String,
+    /// A JSON object.
+    pub metadata: String,
+}
+
+#[derive(Debug)]
+pub struct FoundChunk {
+    pub chunk: Chunk,
+    pub score: f64,
+}
+
+/// A question: a vector in base64 with its model, a text, or both.
+#[derive(Clone, Copy, Default)]
+pub struct VectorQuery<'a> {
+    /// 32-bit floating-point numbers, little endian.
+    pub vector: Option<&'a str>,
+    pub model: Option<&'a str>,
+    pub text: Option<&'a str>,
+    /// JSON.
+    pub filter: Option<&'a str>,
+    /// From 1 to 100.
+    pub limit: u32,
+}
+
+/// Makes a collection unless it exists.
+pub fn vectors_ensure(name: &str, model: &str, dimensions: u32) -> Result<(), Error> {
+    let call = |at: *mut Outcome<u8>| unsafe {
+        raw::vectors_ensure(name.as_ptr(), name.len(), model.as_ptr(), model.len(), dimensions, at)
+    };
+    unsafe { returned(call).take() }.map(|_| ())
+}
+
+/// Returns the collections whose names come after `after`, in the order of their bytes.
+pub fn vectors_list_collections(after: Option<&str>, limit: u32) -> Result<Vec<Collection>, Error> {
+    let (has_after, after) = optional(after);
+    let call = |at: *mut Outcome<Slice>| unsafe {
+        raw::vectors_list_collections(has_after, after.as_ptr(), after.len(), limit, at)
+    };
+    unsafe { Ok(returned(call).take()?.list::<RawCollection>().into_iter().map(|each| each.value()).collect()) }
+}
+
+/// Removes a collection with all of its chunks. Returns whether it existed.
+pub fn vectors_delete_collection(name: &str) -> Result<bool, Error> {
+    let call = |at: *mut Outcome<u8>| unsafe { raw::vectors_delete_collection(name.as_ptr(), name.len(), at) };
+    unsafe { returned(call).take() }.map(|was_there| was_there != 0)
+}
+
+/// Adds chunks, or replaces those with the same ids. `vectors` are those of all chunks, as 32-bit floating-point
+/// numbers, little endian, in base64.
+pub fn vectors_upsert(name: &str, model: &str, chunks: &[Chunk], vectors: &str) -> Result<(), Error> {
+    let chunks: Vec<RawChunk> = chunks.iter().map(RawChunk::lent).collect();
+    let call = |at: *mut Outcome<u8>| unsafe {
+        raw::vectors_upsert(
+            name.as_ptr(), name.len(), model.as_ptr(), model.len(), chunks.as_ptr(), chunks.len(), vectors.as_ptr(),
+            vectors.len(), at,
+        )
+    };
+    unsafe { returned(call).take() }.map(|_| ())
+}
+
+/// Removes chunks by their ids. Returns how many there were.
+pub fn vectors_delete_chunks(name: &str, ids: &[&str]) -> Result<u32, Error> {
+    let ids: Vec<Slice> = ids.iter().map(|id| Slice::lent(id)).collect();
+    let call = |at: *mut Outcome<u32>| unsafe {
+        raw::vectors_delete_chunks(name.as_ptr(), name.len(), 0, ids.as_ptr() as *const u8, ids.len(), at)
+    };
+    unsafe { returned(call).take() }
+}
+
+/// Removes all chunks of a document. Returns how many there were.
+pub fn vectors_delete_document(name: &str, document: &str) -> Result<u32, Error> {
+    let call = |at: *mut Outcome<u32>| unsafe {
+        raw::vectors_delete_chunks(name.as_ptr(), name.len(), 1, document.as_ptr(), document.len(), at)
+    };
+    unsafe { returned(call).take() }
+}
+
+/// Returns the chunks whose ids come after `after`, in the order of their bytes, or those of a document. Empty when
+/// there are no more.
+pub fn vectors_list_chunks(
+    name: &str, document: Option<&str>, after: Option<&str>, limit: u32,
+) -> Result<Vec<Chunk>, Error> {
+    let ((has_document, document), (has_after, after)) = (optional(document), optional(after));
+    let call = |at: *mut Outcome<Slice>| unsafe {
+        raw::vectors_list_chunks(
+            name.as_ptr(), name.len(), has_document, document.as_ptr(), document.len(), has_after, after.as_ptr(),
+            after.len(), limit, at,
+        )
+    };
+    unsafe { Ok(returned(call).take()?.list::<RawChunk>().into_iter().map(|each| each.value()).collect()) }
+}
+
+/// Returns the chunks that fit best, the best first.
+pub fn vectors_search(name: &str, query: &VectorQuery) -> Result<Vec<FoundChunk>, Error> {
+    let VectorQuery { vector, model, text, filter, limit } = *query;
+    let ((has_vector, vector), (has_model, model)) = (optional(vector), optional(model));
+    let ((has_text, text), (has_filter, filter)) = (optional(text), optional(filter));
+    let call = |at: *mut Outcome<Slice>| unsafe {
+        raw::vectors_search(
+            name.as_ptr(), name.len(), has_vector, vector.as_ptr(), vector.len(), has_model, model.as_ptr(),
+            model.len(), has_text, text.as_ptr(), text.len(), has_filter, filter.as_ptr(), filter.len(), limit, at,
+        )
+    };
+    unsafe {
+        let found = returned(call).take()?.list::<RawFoundChunk>();
+        Ok(found.into_iter().map(|each| FoundChunk { chunk: each.chunk.value(), score: each.score }).collect())
+    }
+}
+
 // --- what the application keeps of its media ---
 
 #[derive(Debug)]
@@ -1460,6 +1588,51 @@ impl RawEntry {
     unsafe fn value(self) -> Entry {
         Entry { key: self.key.string(), size: self.size, expires_in_ms: self.expires_in_ms.value(), text: maybe_text(self.text) }
     }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawCollection {
+    name: Slice,
+    model: Slice,
+    dimensions: u32,
+    chunks: u32,
+    bytes: f64,
+}
+
+impl RawCollection {
+    unsafe fn value(self) -> Collection {
+        let RawCollection { name, model, dimensions, chunks, bytes } = self;
+        Collection { name: name.string(), model: model.string(), dimensions, chunks, bytes }
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawChunk {
+    id: Slice,
+    document: Maybe<Slice>,
+    text: Slice,
+    metadata: Slice,
+}
+
+impl RawChunk {
+    /// Borrows from the chunk during a call.
+    fn lent(Chunk { id, document, text, metadata }: &Chunk) -> RawChunk {
+        let [id, text, metadata] = [id, text, metadata].map(|each| Slice::lent(each));
+        RawChunk { id, document: lent_text(document.as_deref()), text, metadata }
+    }
+    unsafe fn value(self) -> Chunk {
+        let RawChunk { id, document, text, metadata } = self;
+        Chunk { id: id.string(), document: maybe_text(document), text: text.string(), metadata: metadata.string() }
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct RawFoundChunk {
+    chunk: RawChunk,
+    score: f64,
 }
 
 #[derive(Clone, Copy)]
@@ -2255,7 +2428,7 @@ unsafe fn returned<T>(call: impl FnOnce(*mut T)) -> T {
 mod raw {
     use super::{RawCompletion, RawResponseHead, RawCompletionRequest, RawDetailedTranscription, RawTranscribeRequest};
     use super::{Maybe, Outcome, RawAsrRequest, RawCaptionRecord, RawChatRequest, RawImageInfo, RawMessage, RawNewCaption, RawResponse};
-    use super::{RawTranscriptRecord, RawTranscription, RawFileInfo, RawTextPiece, RawVideoInfo, RawVideoRecord, Slice, TokenCount};
+    use super::{RawChunk, RawTranscriptRecord, RawTranscription, RawFileInfo, RawTextPiece, RawVideoInfo, RawVideoRecord, Slice, TokenCount};
 
     /// The function that opens media. Each of the four options is whether it is present and its text.
     pub(super) type Open = unsafe extern "C" fn(u32, *const u8, usize, u32, *const u8, usize, u32, *const u8, usize, u32, *const u8, usize, *mut Outcome<u32>);
@@ -2418,6 +2591,34 @@ mod raw {
         );
         #[link_name = "list-entries"] pub(super) fn storage_list_entries(
             prefix: *const u8, prefix_length: usize, has_after: u32, after: *const u8, after_length: usize, limit: u32, with_text: u32, at: *mut Outcome<Slice>,
+        );
+    }
+    #[link(wasm_import_module = "aana:host/vectors@0.1.0")]
+    extern "C" {
+        #[link_name = "ensure"] pub(super) fn vectors_ensure(
+            name: *const u8, name_length: usize, model: *const u8, model_length: usize, dimensions: u32,
+            at: *mut Outcome<u8>,
+        );
+        #[link_name = "list-collections"] pub(super) fn vectors_list_collections(
+            has_after: u32, after: *const u8, after_length: usize, limit: u32, at: *mut Outcome<Slice>,
+        );
+        #[link_name = "delete-collection"]
+        pub(super) fn vectors_delete_collection(name: *const u8, name_length: usize, at: *mut Outcome<u8>);
+        #[link_name = "upsert"] pub(super) fn vectors_upsert(
+            name: *const u8, name_length: usize, model: *const u8, model_length: usize, chunks: *const RawChunk,
+            chunks_length: usize, vectors: *const u8, vectors_length: usize, at: *mut Outcome<u8>,
+        );
+        #[link_name = "delete-chunks"] pub(super) fn vectors_delete_chunks(
+            name: *const u8, name_length: usize, by: u32, which: *const u8, length: usize, at: *mut Outcome<u32>,
+        );
+        #[link_name = "list-chunks"] pub(super) fn vectors_list_chunks(
+            name: *const u8, name_length: usize, has_document: u32, document: *const u8, document_length: usize,
+            has_after: u32, after: *const u8, after_length: usize, limit: u32, at: *mut Outcome<Slice>,
+        );
+        #[link_name = "search"] pub(super) fn vectors_search(
+            name: *const u8, name_length: usize, has_vector: u32, vector: *const u8, vector_length: usize,
+            has_model: u32, model: *const u8, model_length: usize, has_text: u32, text: *const u8, text_length: usize,
+            has_filter: u32, filter: *const u8, filter_length: usize, limit: u32, at: *mut Outcome<Slice>,
         );
     }
     #[link(wasm_import_module = "aana:host/repositories@0.1.0")]

@@ -18,9 +18,14 @@ export function userPorts(
   const isShared = (plugin: string): boolean => shared.includes(plugin) || shared.includes('*');
   return ({ userId, traceparent }) => {
     const storage = database.inTrace(traceparent);
+    const ownerOf = (plugin: string): string | null => (isShared(plugin) ? null : userId);
     const owner = sharesRepositories ? null : userId;
     return {
-      storage: new PluginStorage(storage, (plugin) => (isShared(plugin) ? null : userId)),
+      storage: new PluginStorage(storage, ownerOf),
+      vectors: {
+        read: (plugin, work) => storage.read((all) => work(all.pluginVectorsOf(plugin, ownerOf(plugin)))),
+        write: (plugin, work) => storage.write((all) => work(all.pluginVectorsOf(plugin, ownerOf(plugin)))),
+      },
       repositories: {
         read: (work) => storage.read((repositories) => work(repositories.of(owner, { maxBytes }))),
         write: (work) => storage.write((repositories) => work(repositories.of(owner, { maxBytes }))),

@@ -49,8 +49,8 @@ export type {
 } from './repositories/tasks/task-records.ts';
 export { taskStorageFull } from './repositories/tasks/task-usage.ts';
 export { type EnqueueLimits, tooManyTasks } from './repositories/tasks/tasks.ts';
-export type { Metadata, StoredChunk, VectorChunk } from './repositories/vectors/chunks.ts';
-export type { MetadataValue, VectorFilter } from './repositories/vectors/filter.ts';
+export type { Metadata, MetadataValue, VectorFilter } from '../../base/schemas/vectors/vector-filter.ts';
+export type { StoredChunk, VectorChunk } from './repositories/vectors/chunks.ts';
 export type { FoundChunk, VectorSearch } from './repositories/vectors/search.ts';
 export type {
   ChunkPage,

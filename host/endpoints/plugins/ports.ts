@@ -4,6 +4,7 @@ import type { ForCallers, RequestContext } from '../../base/core/request-context
 import type { Telemetry } from '../../base/core/telemetry.ts';
 import type { AudioReference } from '../../base/schemas/media-references.ts';
 import type { GrowingAudio } from '../../base/schemas/growing-audio.ts';
+import type { Metadata, VectorFilter } from '../../base/schemas/vectors/vector-filter.ts';
 import type { ImageReference } from '../../base/schemas/media-references.ts';
 
 /** What plugins need from the rest of the host. */
@@ -23,6 +24,7 @@ export interface PluginPorts extends ForCallers<UserPorts> {
 /** Data that the host stores for one user. */
 export interface UserPorts {
   readonly storage: StoragePort;
+  readonly vectors: VectorsPort;
   readonly repositories: RepositoriesPort;
 }
 
@@ -69,6 +71,65 @@ interface StoredEntry {
   readonly expiresInMs: number | undefined;
   /** The value, if it was asked for and is UTF-8. */
   readonly text: string | undefined;
+}
+
+/** Collections of texts with vectors. Each plugin has its own. Each call runs `work` in one transaction. */
+export interface VectorsPort {
+  read<T>(plugin: string, work: (vectors: CollectionsPort) => Promise<T>): Promise<T>;
+  write<T>(plugin: string, work: (vectors: CollectionsPort) => Promise<T>): Promise<T>;
+}
+
+/**
+ * The collections of one plugin. Throws `NotFoundException`, `VectorModelMismatch`, `VectorsUnavailable`,
+ * `ValidationError` and `StorageFull`.
+ */
+export interface CollectionsPort {
+  /** Makes a collection unless it exists. */
+  ensure(name: string, space: { readonly model: string; readonly dimensions: number }): Promise<unknown>;
+  list(page: { readonly after?: string | undefined; readonly limit: number }): Promise<readonly CollectionRow[]>;
+  /** Returns whether it existed. */
+  delete(name: string): Promise<boolean>;
+  /** Adds chunks, or replaces those with the same ids. */
+  upsert(name: string, model: string, chunks: readonly NewChunkRow[]): Promise<void>;
+  /** Returns how many chunks were removed. */
+  remove(name: string, selection: { readonly ids: readonly string[] } | { readonly document: string }): Promise<number>;
+  chunks(
+    name: string,
+    page: { readonly document: string | undefined; readonly after: string | undefined; readonly limit: number },
+  ): Promise<readonly ChunkRow[]>;
+  search(name: string, query: VectorQuery): Promise<readonly FoundRow[]>;
+}
+
+export interface CollectionRow {
+  readonly name: string;
+  readonly model: string;
+  readonly dimensions: number;
+  readonly chunks: number;
+  readonly bytes: number;
+}
+
+export interface ChunkRow {
+  readonly id: string;
+  readonly document: string | null;
+  readonly text: string;
+  readonly metadata: Metadata;
+}
+
+export interface NewChunkRow extends Omit<ChunkRow, 'document'> {
+  readonly document?: string | undefined;
+  readonly vector: Float32Array;
+}
+
+export interface FoundRow extends ChunkRow {
+  readonly score: number;
+}
+
+export interface VectorQuery {
+  readonly vector: Float32Array | undefined;
+  readonly model?: string | undefined;
+  readonly text?: string | undefined;
+  readonly filter: VectorFilter | undefined;
+  readonly limit: number;
 }
 
 /** The stored media of the application. Each call runs `work` in one transaction. Only `write` may change rows. */

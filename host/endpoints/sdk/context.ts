@@ -10,6 +10,12 @@ import {
   type Vad,
   VadDeployment,
 } from './capabilities/deployments.ts';
+import {
+  type Embedder,
+  EmbeddingDeployment,
+  RerankDeployment,
+  type Reranker,
+} from './capabilities/retrieval-deployments.ts';
 import { type HandleScope, Image, type Stream, Video } from './capabilities/handles.ts';
 import { Settings } from './capabilities/settings.ts';
 import { UploadedFile } from './capabilities/uploads.ts';
@@ -234,6 +240,23 @@ export class Context {
       chat: (...args: Parameters<Llm['chat']>) => of('llm_deployment').chat(...args),
       chatStream: (...args: Parameters<Llm['chatStream']>) => of('llm_deployment').chatStream(...args),
       countTokens: (...args: Parameters<Llm['countTokens']>) => of('llm_deployment').countTokens(...args),
+    });
+  }
+
+  /** Vectors of texts by the deployment `embedding_deployment`, or by another one: `ctx.embeddings('name')`. */
+  get embeddings(): Embedder {
+    const of = (deployment: string): EmbeddingDeployment => new EmbeddingDeployment(deployment, this.host, this.#scope);
+    return Object.assign(of, {
+      embed: (...args: Parameters<Embedder['embed']>) => of('embedding_deployment').embed(...args),
+      embedBatch: (...args: Parameters<Embedder['embedBatch']>) => of('embedding_deployment').embedBatch(...args),
+    });
+  }
+
+  /** Order of documents by the deployment `rerank_deployment`, or by another one: `ctx.rerank('name')`. */
+  get rerank(): Reranker {
+    const of = (deployment: string): RerankDeployment => new RerankDeployment(deployment, this.host, this.#scope);
+    return Object.assign(of, {
+      rerank: (...args: Parameters<Reranker['rerank']>) => of('rerank_deployment').rerank(...args),
     });
   }
 

@@ -209,6 +209,44 @@ Endpoint('join the words of a transcript with the answer of a diarization', asyn
   );
 });
 
+Endpoint('compute vectors of texts and put documents in order, by the usual deployments and by others', async () => {
+  const plugin = definePlugin([
+    defineEndpoint({
+      ...named,
+      input: z.strictObject({}),
+      output: z.any(),
+      run: async (_, { embeddings, rerank }) => [
+        await embeddings.embed('a', { prompt_name: 'query' }),
+        await embeddings('other').embedBatch(['a', 'b']),
+        await rerank.rerank('a', ['b'], { top_n: null }),
+        await rerank('other').rerank('a', ['b'], { top_n: 1 }),
+      ],
+    }),
+  ]);
+  const echo = (args: object): object => ({ args });
+  const methods = { embed: echo, embed_batch: echo, rerank: echo };
+  const { output, calls } = await runEndpoint(
+    plugin,
+    'act',
+    {},
+    { deployments: { embedding_deployment: methods, rerank_deployment: methods, other: methods } },
+  );
+  const args = [
+    { text: 'a', prompt_name: 'query' },
+    { sentences: ['a', 'b'] },
+    { query: 'a', documents: ['b'] },
+    { query: 'a', documents: ['b'], top_n: 1 },
+  ];
+  assert.equal(
+    output,
+    args.map((each) => ({ args: each })),
+  );
+  assert.equal(
+    calls.map(({ deployment, method }) => `${deployment} ${method}`),
+    ['embedding_deployment embed', 'other embed_batch', 'rerank_deployment rerank', 'other rerank'],
+  );
+});
+
 Endpoint('get their input with defaults filled in', async () => {
   const { output } = await act((_, { times }) => ({ text: 'a'.repeat(times) }));
   assert.equal(output, { text: 'aa' });

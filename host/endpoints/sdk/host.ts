@@ -12,6 +12,7 @@ import type { Repositories } from '../../../wit/generated/world/repositories.ts'
 import type { Settings } from '../../../wit/generated/world/settings.ts';
 import type { Storage } from '../../../wit/generated/world/storage.ts';
 import type { Uploads } from '../../../wit/generated/world/uploads.ts';
+import type { Vectors } from '../../../wit/generated/world/vectors.ts';
 
 /**
  * The host as the sandbox sees it: the interfaces of the world and the clock. `guest/imports.ts` takes it from the
@@ -31,6 +32,7 @@ export interface Host {
   readonly deployments: Deployments;
   /** Undefined when the plugin does not ask for it; so are the capabilities below. */
   readonly storage?: Storage | undefined;
+  readonly vectors?: Vectors | undefined;
   readonly repositories?: Repositories | undefined;
   readonly 'repositories-write'?: RepositoriesWrite | undefined;
   readonly remote?: Remote | undefined;

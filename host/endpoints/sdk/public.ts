@@ -48,4 +48,26 @@ export type {
 } from './capabilities/repositories.ts';
 export { Settings } from './capabilities/settings.ts';
 export { Storage, type StoredEntry, type StoredFacts, type StoreOptions } from './capabilities/storage.ts';
+export {
+  type Embedder,
+  EmbeddingDeployment,
+  type Embedding,
+  type Embeddings,
+  type EmbedOptions,
+  type Ranking,
+  RerankDeployment,
+  type Reranker,
+  type RerankOptions,
+} from './capabilities/retrieval-deployments.ts';
+export type { Metadata, MetadataValue, VectorFilter } from '../../base/schemas/vectors/vector-filter.ts';
 export { UploadedFile } from './capabilities/uploads.ts';
+export {
+  type CollectionFacts,
+  type FoundChunk,
+  type StoredChunk,
+  type VectorChunk,
+  VectorCollection,
+  Vectors,
+  type VectorSearch,
+  type VectorSpace,
+} from './capabilities/vectors.ts';

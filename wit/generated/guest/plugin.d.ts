@@ -19,6 +19,7 @@
 /// <reference path="./interfaces/aana-host-storage.d.ts" />
 /// <reference path="./interfaces/aana-host-types.d.ts" />
 /// <reference path="./interfaces/aana-host-uploads.d.ts" />
+/// <reference path="./interfaces/aana-host-vectors.d.ts" />
 declare module 'aana:host/plugin@0.1.0' {
   export type * as AanaHostAsr010 from 'aana:host/asr@0.1.0'; // import aana:host/asr@0.1.0
   export type * as AanaHostConcurrency010 from 'aana:host/concurrency@0.1.0'; // import aana:host/concurrency@0.1.0
@@ -40,5 +41,6 @@ declare module 'aana:host/plugin@0.1.0' {
   export type * as AanaHostStorage010 from 'aana:host/storage@0.1.0'; // import aana:host/storage@0.1.0
   export type * as AanaHostTypes010 from 'aana:host/types@0.1.0'; // import aana:host/types@0.1.0
   export type * as AanaHostUploads010 from 'aana:host/uploads@0.1.0'; // import aana:host/uploads@0.1.0
+  export type * as AanaHostVectors010 from 'aana:host/vectors@0.1.0'; // import aana:host/vectors@0.1.0
   export * as endpoint from 'aana:host/endpoint@0.1.0'; // export aana:host/endpoint@0.1.0
 }

@@ -8,6 +8,7 @@ import type { DeploymentsCalls } from './deployments.ts';
 import type { AsrCalls } from './asr.ts';
 import type { LlmCalls } from './llm.ts';
 import type { StorageCalls } from './storage.ts';
+import type { VectorsCalls } from './vectors.ts';
 import type { RepositoriesCalls } from './repositories.ts';
 import type { RepositoriesWriteCalls } from './repositories-write.ts';
 import type { HttpCalls } from './http.ts';
@@ -16,5 +17,5 @@ import type { OutputCalls } from './output.ts';
 
 /** All calls of guests as they cross to the host, by name. */
 export interface HostCalls extends CryptoCalls, ConcurrencyCalls, SettingsCalls, UploadsCalls, MediaCalls,
-  DeploymentsCalls, AsrCalls, LlmCalls, StorageCalls, RepositoriesCalls, RepositoriesWriteCalls, HttpCalls,
-  RemoteCalls, OutputCalls {}
+  DeploymentsCalls, AsrCalls, LlmCalls, StorageCalls, VectorsCalls, RepositoriesCalls, RepositoriesWriteCalls,
+  HttpCalls, RemoteCalls, OutputCalls {}

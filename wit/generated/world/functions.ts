@@ -105,6 +105,15 @@ export const worldFunctions = {
     { name: 'compare-and-set-base64', call: 'storage.compare-and-set-base64' },
     { name: 'list-entries', call: 'storage.list-entries' },
   ],
+  'vectors': [
+    { name: 'ensure', call: 'vectors.ensure' },
+    { name: 'list-collections', call: 'vectors.list-collections' },
+    { name: 'delete-collection', call: 'vectors.delete-collection' },
+    { name: 'upsert', call: 'vectors.upsert' },
+    { name: 'delete-chunks', call: 'vectors.delete-chunks' },
+    { name: 'list-chunks', call: 'vectors.list-chunks' },
+    { name: 'search', call: 'vectors.search' },
+  ],
   'repositories': [
     { name: 'media-exists', call: 'repositories.media-exists' },
     { name: 'read-video', call: 'repositories.read-video' },

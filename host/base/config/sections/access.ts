@@ -17,7 +17,8 @@ export const ApiServiceConfig = z.strictObject({
     .array(z.string().min(1))
     .default([])
     .describe(
-      'Plugins whose storage all users share; `*` is all. The other plugins store the values of each user separately.',
+      'Plugins whose storage and collections of vectors all users share; `*` is all. The other plugins store those ' +
+        'of each user separately.',
     ),
   maximum_repository_bytes_per_user: whole(
     { min: 1, default: 1024 ** 3 },

@@ -12,9 +12,12 @@ import { UploadRepository } from './openai/uploads.ts';
 import { TaskRepository } from './tasks/tasks.ts';
 import { UsageRecordRepository } from './usage-records.ts';
 import { UserTokenRepository } from './user-tokens.ts';
-import { VectorRepository } from './vectors/vector-repository.ts';
+import { type VectorLimits, VectorRepository } from './vectors/vector-repository.ts';
 import { WebhookDeliveryRepository } from './webhook-deliveries.ts';
 import { WebhookRepository } from './webhooks.ts';
+
+/** The collections of one plugin for one user. */
+const PLUGIN_VECTORS: VectorLimits = { maxBytes: 1024 ** 3, maxCollections: 100 };
 
 /** The stored media of one owner. */
 export type MediaRepositories = Pick<Repositories, 'media' | 'videos' | 'captions' | 'transcripts'>;
@@ -97,8 +100,17 @@ export class Repositories {
    * Returns the collections of vectors of a user, or those of all callers where the host requires no keys (null). All
    * of them together have at most `maxBytes`; more is refused with `StorageFull`.
    */
-  vectorsOf(userId: string | null, { maxBytes }: { readonly maxBytes?: number | undefined } = {}): VectorRepository {
-    return new VectorRepository(this.connection, userId, maxBytes);
+  vectorsOf(userId: string | null, limits?: Pick<VectorLimits, 'maxBytes'>): VectorRepository {
+    return new VectorRepository(this.connection, userId, limits);
+  }
+
+  /**
+   * Returns the collections of vectors of a plugin for a user, or for all users (null). They have at most 1 GiB
+   * together, and there are at most 100.
+   */
+  pluginVectorsOf(plugin: string, userId: string | null): VectorRepository {
+    // No id of a user has a control character.
+    return new VectorRepository(this.connection, `plugin ${plugin}\n${userId ?? ''}`, PLUGIN_VECTORS);
   }
 
   /** Returns the batches of a user, or those of all callers where the host requires no keys (null). */

@@ -47,6 +47,7 @@ const memberFiles: Readonly<Record<string, readonly Capability[]>> = {
   './helper.js': ['remote'],
   './repositories.js': ['repositories', 'repositories-write'],
   './storage.js': ['storage'],
+  './vectors.js': ['vectors'],
 };
 
 /**

@@ -18,6 +18,7 @@ const definitions = {
   asr: { callsDeployments: true },
   llm: { callsDeployments: true },
   storage: {},
+  vectors: {},
   repositories: {},
   'repositories-write': { isWithheld: true },
   http: {},

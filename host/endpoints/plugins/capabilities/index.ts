@@ -12,6 +12,7 @@ import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 import { settingsCalls } from './settings.ts';
 import { storageCalls } from './storage.ts';
 import { uploadsCalls } from './uploads.ts';
+import { vectorsCalls } from './vectors.ts';
 
 const calls: CallsOf<HostCall['operation']> = {
   ...uploadsCalls,
@@ -22,6 +23,7 @@ const calls: CallsOf<HostCall['operation']> = {
   ...settingsCalls,
   ...cryptoCalls,
   ...storageCalls,
+  ...vectorsCalls,
   ...repositoriesCalls,
   ...repositoriesWriteCalls,
   ...httpCalls,

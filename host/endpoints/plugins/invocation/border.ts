@@ -42,6 +42,8 @@ const jsonArguments: { readonly [O in HostOperation]?: (...args: HostCalls[O]['a
   'asr.transcribe-with': (_deployment, _audio, { more }) => (more === undefined ? [] : [more]),
   'asr.transcribe-stream-with': (_deployment, _audio, { more }) => (more === undefined ? [] : [more]),
   'remote.start': (_name, input) => [input],
+  'vectors.upsert': (_name, _model, chunks) => chunks.map(({ metadata }) => metadata),
+  'vectors.search': (_name, { filter }) => (filter === undefined ? [] : [filter]),
 };
 
 /** The places of arguments that are bytes in base64. They count as bytes, not as characters. */
@@ -49,6 +51,7 @@ const base64Arguments: { readonly [O in HostOperation]?: readonly number[] } = {
   'media.decode-base64': [0],
   'storage.set-base64': [1],
   'storage.compare-and-set-base64': [1, 2],
+  'vectors.upsert': [3],
 };
 
 /** Throws `ArgumentsTooLarge`, or `OutputTooLarge` for a streamed value over `answerBytes`. */

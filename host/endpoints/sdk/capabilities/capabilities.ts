@@ -10,10 +10,12 @@ import {
   type RepositoriesWrite,
 } from './repositories.ts';
 import { Storage } from './storage.ts';
+import { Vectors } from './vectors.ts';
 
 /** Members that `ctx` has when the endpoint's `uses` names the capability. */
 interface CapabilityMembers {
   storage: { readonly storage: Storage };
+  vectors: { readonly vectors: Vectors };
   repositories: { readonly repositories: Repositories };
   'repositories-write': { readonly repositories: RepositoriesWrite };
   remote: RemoteMembers;
@@ -28,6 +30,7 @@ export type Uses<U extends Capability> = [U] extends [never] ? unknown : Both<Ca
 
 const members: { readonly [C in Capability]: (host: Host, scope: HandleScope) => CapabilityMembers[C] | undefined } = {
   storage: ({ storage }) => storage && { storage: new Storage(storage) },
+  vectors: ({ vectors }) => vectors && { vectors: new Vectors(vectors) },
   repositories: ({ repositories }) => repositories && { repositories: createRepositories(repositories) },
   'repositories-write': ({ 'repositories-write': write }) => write && { repositories: createRepositoriesWrite(write) },
   remote: ({ remote }, scope) => remote && createRemote(remote, scope),
@@ -38,6 +41,7 @@ const ofRepositories = ['repositories', 'repositories-write'] as const;
 /** The members of `ctx` that need a capability in `uses`, with the names of those that give it. */
 const givenBy: Readonly<Record<string, readonly Capability[]>> = {
   storage: ['storage'],
+  vectors: ['vectors'],
   repositories: ofRepositories,
   runRemote: ['remote'],
 };

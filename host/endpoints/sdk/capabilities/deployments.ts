@@ -247,6 +247,7 @@ function placeIn<T>(handles: T[], handle: T): number {
   return known >= 0 ? known : handles.push(handle) - 1;
 }
 
-function withoutAbsent(args: DeploymentArgs): DeploymentArgs {
+/** Returns the arguments that are neither null nor undefined. */
+export function withoutAbsent(args: DeploymentArgs): DeploymentArgs {
   return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined && value !== null));
 }

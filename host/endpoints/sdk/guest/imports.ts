@@ -12,6 +12,7 @@ import * as repositories from 'aana:host/repositories@0.1.0';
 import * as settings from 'aana:host/settings@0.1.0';
 import * as storage from 'aana:host/storage@0.1.0';
 import * as uploads from 'aana:host/uploads@0.1.0';
+import * as vectors from 'aana:host/vectors@0.1.0';
 import type { Host } from '../host.ts';
 
 declare const performance: { now(): number };
@@ -32,6 +33,7 @@ export const host: Host = {
   media,
   deployments: deployments as Host['deployments'],
   storage: asked(storage),
+  vectors: asked(vectors),
   repositories: asked(repositories),
   'repositories-write': asked(repositoriesWrite),
   remote: asked(remote),

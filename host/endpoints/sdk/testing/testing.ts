@@ -3,6 +3,7 @@ import { type AnswerRequest, type FakeRequest, withFetch } from './fake-fetch.ts
 import { FakeRepositories, fakeRepositories, fakeRepositoriesWrite } from './fake-repositories.ts';
 import { type FakeStorage, fakeStorage } from './fake-storage.ts';
 import { type FakeFile, fakeUploads } from './fake-uploads.ts';
+import { type FakeVectors, fakeVectors } from './fake-vectors.ts';
 import { HostError, toErrorRecord } from '../host-error.ts';
 import type { Chunks, Deployments } from '../../../../wit/generated/world/deployments.ts';
 import type { Audio, Image, Media, Source, Video } from '../../../../wit/generated/world/media.ts';
@@ -45,6 +46,7 @@ export type { FakeRequest, FakeResponse } from './fake-fetch.ts';
 export type { FakeStorage } from './fake-storage.ts';
 export { FakeRepositories } from './fake-repositories.ts';
 export type { FakeFile } from './fake-uploads.ts';
+export type { FakeChunk, FakeCollection, FakeVectors } from './fake-vectors.ts';
 
 export interface FakeHost {
   /** The uploaded files by their fields. Default: none. */
@@ -58,6 +60,8 @@ export interface FakeHost {
   readonly decodedImage?: (file: Uint8Array) => FakeImage;
   /** Default: an empty storage for each run. `null`: the plugin does not have the capability. */
   readonly storage?: FakeStorage | null;
+  /** Collections of vectors by name. Default: none in each run. `null`: the plugin does not have the capability. */
+  readonly vectors?: FakeVectors | null;
   /** Stored media of the application. Default: none in each run. `null`: the plugin does not have the capabilities. */
   readonly repositories?: FakeRepositories | null;
   /**
@@ -196,6 +200,7 @@ class FakeRun {
       ...this.#always,
       uploads: fakeUploads(fakes.files ?? {}),
       storage: fakes.storage === null ? undefined : fakeStorage(fakes.storage ?? new Map(), this.#always.now),
+      vectors: fakes.vectors === null ? undefined : fakeVectors(fakes.vectors ?? new Map()),
       ...fakeRepositoriesOf(fakes),
       remote: this.#remote,
     };

@@ -1,10 +1,8 @@
 import { fail } from '../../../../base/core/errors.ts';
+import type { Metadata } from '../../../../base/schemas/vectors/vector-filter.ts';
 import { checkUnicode } from '../../errors.ts';
-import { checkKey, checkValue, type MetadataValue, wrong } from './filter.ts';
+import { checkKey, checkValue, wrong } from './filter.ts';
 import { wordsOf } from './words.ts';
-
-/** At most 16 values by keys of 1 to 64 characters. Texts have at most 512 characters. */
-export type Metadata = Readonly<Record<string, MetadataValue>>;
 
 export interface StoredChunk {
   /** Unique in its collection, 1 to 255 characters. */

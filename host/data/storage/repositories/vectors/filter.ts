@@ -1,23 +1,7 @@
 import { type AanaError, fail } from '../../../../base/core/errors.ts';
 import type { Value } from '../../database.ts';
+import type { MetadataValue } from '../../../../base/schemas/vectors/vector-filter.ts';
 import { checkUnicode } from '../../errors.ts';
-
-export type MetadataValue = string | number | boolean;
-
-/** A condition about one key of the metadata. Values of another type than the stored one are never equal to it. */
-export type Comparison =
-  | { readonly type: 'eq' | 'ne'; readonly key: string; readonly value: MetadataValue }
-  | { readonly type: 'gt' | 'gte' | 'lt' | 'lte'; readonly key: string; readonly value: string | number }
-  | { readonly type: 'in' | 'nin'; readonly key: string; readonly value: readonly MetadataValue[] };
-
-/**
- * Which chunks a search may find, in the form of OpenAI's vector stores. Chunks without the key satisfy `ne` and `nin`
- * and no other comparison. Texts are ordered by their code points.
- */
-export type VectorFilter =
-  | Comparison
-  | { readonly type: 'and' | 'or'; readonly filters: readonly VectorFilter[] }
-  | { readonly type: 'not'; readonly filter: VectorFilter };
 
 /** A condition in SQL. */
 export interface Condition {

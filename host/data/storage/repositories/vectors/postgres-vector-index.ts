@@ -1,6 +1,7 @@
+import type { VectorFilter } from '../../../../base/schemas/vectors/vector-filter.ts';
 import { type AanaError, fail } from '../../../../base/core/errors.ts';
 import type { Connection } from '../../database.ts';
-import { type Condition, conditionOf, type VectorFilter } from './filter.ts';
+import { type Condition, conditionOf } from './filter.ts';
 import type { IndexedChunk, Neighbour, VectorIndex } from './vector-index.ts';
 
 /** The first version of pgvector that goes on searching an index when a filter leaves too few results. */

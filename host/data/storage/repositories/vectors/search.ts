@@ -1,7 +1,8 @@
 import { fail } from '../../../../base/core/errors.ts';
+import type { VectorFilter } from '../../../../base/schemas/vectors/vector-filter.ts';
 import type { Connection } from '../../database.ts';
 import { checkLength, type StoredChunk } from './chunks.ts';
-import { conditionOf, type VectorFilter } from './filter.ts';
+import { conditionOf } from './filter.ts';
 import { vectorIndexOf } from './vector-index-of.ts';
 import { questionWords } from './words.ts';
 

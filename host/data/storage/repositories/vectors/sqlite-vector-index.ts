@@ -1,5 +1,6 @@
+import type { VectorFilter } from '../../../../base/schemas/vectors/vector-filter.ts';
 import type { Connection } from '../../database.ts';
-import { type Condition, conditionOf, type VectorFilter } from './filter.ts';
+import { type Condition, conditionOf } from './filter.ts';
 import type { IndexedChunk, Neighbour, VectorIndex } from './vector-index.ts';
 
 /** Vectors that SQLite reads together. A table takes room for at least so many. */

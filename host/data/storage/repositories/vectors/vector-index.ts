@@ -1,4 +1,4 @@
-import type { VectorFilter } from './filter.ts';
+import type { VectorFilter } from '../../../../base/schemas/vectors/vector-filter.ts';
 
 /** What is searched for of a chunk. */
 export interface IndexedChunk {

@@ -67,6 +67,12 @@ export interface ChunkPage {
   readonly limit: number;
 }
 
+/** What the collections of one owner may have together. */
+export interface VectorLimits {
+  readonly maxBytes?: number | undefined;
+  readonly maxCollections?: number | undefined;
+}
+
 /** What the name of a collection is called in errors. */
 const COLLECTION = 'the name of the collection';
 const MOST_DIMENSIONS = 8192;
@@ -77,16 +83,17 @@ const MOST_LISTED = 1000;
 
 /** The collections of vectors of a user, or of all callers where the host requires no keys (null). */
 export class VectorRepository extends CallerRepository {
-  readonly #maxBytes: number;
+  readonly #limits: { readonly maxBytes: number; readonly maxCollections: number };
 
-  constructor(connection: Connection, userId: string | null, maxBytes: number = Number.MAX_SAFE_INTEGER) {
+  constructor(connection: Connection, userId: string | null, limits: VectorLimits = {}) {
     super(connection, userId);
-    this.#maxBytes = maxBytes;
+    const { maxBytes = Number.MAX_SAFE_INTEGER, maxCollections = Number.MAX_SAFE_INTEGER } = limits;
+    this.#limits = { maxBytes, maxCollections };
   }
 
   /**
-   * Makes a collection unless it exists. Throws `VectorModelMismatch` if it exists for another model, and
-   * `VectorsUnavailable` if the database lacks its extension for vectors.
+   * Makes a collection unless it exists. Throws `VectorModelMismatch` if it exists for another model,
+   * `VectorsUnavailable` if the database lacks its extension for vectors, and `StorageFull`.
    */
   async ensure(name: string, { model, dimensions }: VectorSpace): Promise<VectorCollection> {
     checkName(name, COLLECTION);
@@ -97,7 +104,10 @@ export class VectorRepository extends CallerRepository {
     let found: CollectionRow | undefined;
     while (!found) {
       const [made] = await this.connection.query<{ id: number }>(sql.create, values);
-      if (made) await vectorIndexOf(this.connection, made.id).create(dimensions);
+      if (made) {
+        await this.#requireFewCollections();
+        await vectorIndexOf(this.connection, made.id).create(dimensions);
+      }
       found = await this.#find(name); // another transaction may have removed it meanwhile
     }
     const { id: _, ...collection } = found;
@@ -114,7 +124,13 @@ export class VectorRepository extends CallerRepository {
   }
 
   /** Returns a page of up to 1000 collections in the order of their names. */
-  async list({ after = '', limit }: { readonly after?: string; readonly limit: number }): Promise<VectorCollection[]> {
+  async list({
+    after = '',
+    limit,
+  }: {
+    readonly after?: string | undefined;
+    readonly limit: number;
+  }): Promise<VectorCollection[]> {
     requirePage(after, limit);
     return this.connection.query(sql.list, [this.owner, after, limit]);
   }
@@ -241,13 +257,23 @@ export class VectorRepository extends CallerRepository {
     await this.connection.query(sql.count, [id, chunks, bytes]);
     if (bytes <= 0) return;
     const usage = await this.usage();
-    if (usage.bytes > this.#maxBytes)
+    const { maxBytes } = this.#limits;
+    if (usage.bytes > maxBytes)
       throw fail(
         'StorageFull',
-        `the collections of this user would have ${usage.bytes} bytes, but may have at most ${this.#maxBytes}; ` +
+        `the collections of this user would have ${usage.bytes} bytes, but may have at most ${maxBytes}; ` +
           `delete chunks and try again`,
-        { data: { limit: this.#maxBytes } },
+        { data: { limit: maxBytes } },
       );
+  }
+
+  /** Two transactions at the same time may exceed the limit by one collection. */
+  async #requireFewCollections(): Promise<void> {
+    const { maxCollections } = this.#limits;
+    if ((await this.usage()).collections > maxCollections)
+      throw fail('StorageFull', `there are at most ${maxCollections} collections; delete one and try again`, {
+        data: { limit: maxCollections },
+      });
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Milliseconds of computing that the host charges a guest for work in child processes and other threads. They count
- * against the same limit as the guest's own computing (`cpu_ms`). The numbers are estimates, because the measured time
- * of a process depends on the machine as much as on the work.
+ * Milliseconds of computing that the host charges a guest for work in child processes, in other threads and after the
+ * first wait of a call. They count against the same limit as the guest's own computing (`cpu_ms`). The numbers are
+ * estimates, because the measured time of a process depends on the machine as much as on the work.
  */
 export const computingCost = {
   /** Starting a process and probing a file. */
@@ -12,4 +12,6 @@ export const computingCost = {
   audio: (seconds: number): number => 20 + seconds / 2,
   /** Decoding and scaling this many pixels. */
   pixels: (count: number): number => 20 + count / 100_000,
+  /** Finding the words in so many characters of texts. */
+  words: (chars: number): number => chars / 16_000,
 } as const;
