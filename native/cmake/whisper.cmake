@@ -67,6 +67,15 @@ aana_change_whisper("the encoder's attention is computed"
   "if (ggml_tensor * fast = aana::compute::Attention(ctx0, Qcur, Kcur, Vcur, n_head, layer.attn_q_w)) {
                 cur = fast;
             } else if (wctx.params.flash_attn) {\n                ggml_build_forward_expand(gf, ggml_cpy(ctx0, Kcur, ggml_view_1d(ctx0, kv_pad.k, n_ctx*n_state, 0)));")
+# A token reads the keys and values of the audio head by head.
+foreach(part k v)
+  aana_change_whisper("the place of keys and values of the audio is chosen (${part})"
+    "            ${part} = ggml_view_1d(ctx0, wstate.kv_cross.${part}, n_state*n_ctx,
+                    (ggml_element_size(wstate.kv_cross.${part})*n_state)*(il*n_ctx_pad));\n"
+    "            ${part} = aana::compute::HeadsOf(ctx0, wstate.kv_cross.${part}, n_state, n_head, n_ctx_pad, il);\n")
+endforeach()
+aana_change_whisper("keys of the audio are kept" "ggml_cpy(ctx0, Kcross, k)" "aana::compute::StoreHeads(ctx0, Kcross, k, layer.cross_attn_k_w)")
+aana_change_whisper("values of the audio are kept" "ggml_cpy(ctx0, Vcross, v)" "aana::compute::StoreHeads(ctx0, Vcross, v, layer.cross_attn_v_w)")
 string(PREPEND AANA_WHISPER_TEXT "#include \"core/compute/graph_ops.h\"\n#include \"core/whisper/audio/short_dft.h\"\n#include \"core/whisper/compute_watch.h\"\n#include \"core/whisper/decoder/whisper_access.h\"\n#include \"core/whisper/words/pretokenise.h\"\n")
 
 # The state of a voice activity model has no interface. With it, one detector analyses parts of several audios in turn. The last functions give our

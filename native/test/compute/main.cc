@@ -1,5 +1,7 @@
 // Tests of the kernels against plain loops in double precision. On a processor without the instructions there is
 // nothing to test.
+#include <ggml.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -258,6 +260,14 @@ void TestKernels(const KernelSet& set) {
        });
   Test("attention to cells of a cache is that of a plain loop over them" + with, [&kernels] {
     for (const int n : {1, 2, 15, 16, 17, 100, 448}) TestAttendCells(kernels, n);
+  });
+  Test("values are rounded to the nearest halves, also to infinite and to subnormal ones" + with, [&kernels] {
+    auto x = Random(1024, 70'000);
+    for (size_t i = 0; i < 512; i++) x[i] *= std::ldexp(1.0F, -static_cast<int>(i % 48));
+    std::vector<uint16_t> halves(x.size());
+    kernels.to_halves(x.data(), x.size(), halves.data());
+    for (size_t i = 0; i < x.size(); i++)
+      Expect(halves[i] == ggml_fp32_to_fp16(x[i]), "another half of " + std::to_string(x[i]));
   });
   Test("GELU is that of its formula, also where it is flat" + with, [&kernels] {
     auto x = Random(1003, 12);

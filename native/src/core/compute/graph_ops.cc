@@ -134,6 +134,19 @@ void AttendCells(ggml_tensor* out, int thread, int n_threads, void* data) {
   }
 }
 
+// Source 1 is [values, positions], the output [values of a head, positions, heads].
+void StoreValues(ggml_tensor* out, int thread, int n_threads, void*) {
+  const auto* x = out->src[1];
+  const auto n = static_cast<size_t>(out->ne[0]);
+  const auto [begin, end] = PartOf(x->ne[1], thread, n_threads);
+  for (int64_t position = begin; position < end; position++) {
+    const auto* from = static_cast<const float*>(x->data) + position * x->ne[0];
+    auto* to = static_cast<char*>(out->data) + static_cast<size_t>(position) * out->nb[1];
+    for (int64_t head = 0; head < out->ne[2]; head++, from += n, to += out->nb[2])
+      FastKernels()->to_halves(from, n, reinterpret_cast<uint16_t*>(to));
+  }
+}
+
 void GeluValues(ggml_tensor* out, int thread, int n_threads, void*) {
   const auto [begin, end] = PartOf(ggml_nelements(out), thread, n_threads);
   auto* values = static_cast<float*>(out->data) + begin;
@@ -172,9 +185,12 @@ void PackWeights(ggml_tensor* weights) {
 ggml_tensor* MulMat(ggml_context* context, ggml_tensor* weights, ggml_tensor* x) {
   if (!IsPackedInPlace(weights)) return ggml_mul_mat(context, weights, x);
   GGML_ASSERT(x->type == GGML_TYPE_F32 && x->nb[0] == sizeof(float) && IsMatrix(x) && x->ne[0] == weights->ne[0]);
-  auto* rows = Custom<1>(context, GGML_TYPE_I8, static_cast<int64_t>(QuantizedBytes(static_cast<int>(x->ne[0]))),
+  // Several matrices may have the same input, as queries, keys and values do.
+  if (!x->extra)
+    x->extra = Custom<1>(context, GGML_TYPE_I8, static_cast<int64_t>(QuantizedBytes(static_cast<int>(x->ne[0]))),
                          x->ne[1], {x}, QuantizeRows);
-  return Custom<2>(context, GGML_TYPE_F32, weights->ne[1], x->ne[1], {weights, rows}, MultiplyRows);
+  return Custom<2>(context, GGML_TYPE_F32, weights->ne[1], x->ne[1], {weights, static_cast<ggml_tensor*>(x->extra)},
+                   MultiplyRows);
 }
 
 ggml_tensor* GetRows(ggml_context* context, ggml_tensor* weights, ggml_tensor* rows) {
@@ -209,6 +225,25 @@ ggml_tensor* FlashAttention(ggml_context* context, ggml_tensor* q, int64_t begin
 }
 
 }  // namespace
+
+ggml_tensor* HeadsOf(ggml_context* context, ggml_tensor* cache, int64_t n_values, int64_t n_heads, int64_t n_positions,
+                     int64_t layer) {
+  const size_t head_bytes = ggml_row_size(cache->type, n_values / n_heads);
+  const size_t all_bytes = head_bytes * static_cast<size_t>(n_positions);
+  return ggml_view_3d(context, cache, n_values / n_heads, n_positions, n_heads, head_bytes, all_bytes,
+                      all_bytes * static_cast<size_t>(n_heads * layer));
+}
+
+ggml_tensor* StoreHeads(ggml_context* context, ggml_tensor* x, ggml_tensor* heads, const ggml_tensor* weights) {
+  if (UsesKernels(heads->ne[0], weights)) {
+    GGML_ASSERT(x->type == GGML_TYPE_F32 && ggml_is_contiguous(x) && IsMatrix(x) && heads->type == GGML_TYPE_F16);
+    GGML_ASSERT(x->ne[0] == heads->ne[0] * heads->ne[2] && x->ne[1] <= heads->ne[1]);
+    return ggml_custom_inplace(context, heads, &x, 1, StoreValues, GGML_N_TASKS_MAX, nullptr);
+  }
+  auto* values = ggml_reshape_3d(context, x, heads->ne[0], heads->ne[2], x->ne[1]);
+  auto* places = ggml_view_3d(context, heads, heads->ne[0], x->ne[1], heads->ne[2], heads->nb[1], heads->nb[2], 0);
+  return ggml_cpy(context, ggml_permute(context, values, 0, 2, 1, 3), places);
+}
 
 ggml_tensor* CrossAttention(ggml_context* context, ggml_tensor* q, const std::vector<AudioRows>& groups,
                             const std::vector<ggml_tensor*>& masks, float scale, const ggml_tensor* weights) {

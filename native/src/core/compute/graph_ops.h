@@ -25,6 +25,16 @@ ggml_tensor* MulMat(ggml_context* context, ggml_tensor* weights, ggml_tensor* x)
 // Returns rows of the weights, as ggml_get_rows does.
 ggml_tensor* GetRows(ggml_context* context, ggml_tensor* weights, ggml_tensor* rows);
 
+// Returns the keys or values of a layer in a cache of encoded audio: a view [values of a head, positions, heads] of
+// halves, so that the positions of a head follow one another and are read at the speed of the memory. A layer has
+// `n_values * n_positions` halves.
+ggml_tensor* HeadsOf(ggml_context* context, ggml_tensor* cache, int64_t n_values, int64_t n_heads, int64_t n_positions,
+                     int64_t layer);
+
+// Returns `heads`, whose first positions get the values of `x` [values, positions] when the graph is computed.
+// `weights` are any of the model's.
+ggml_tensor* StoreHeads(ggml_context* context, ggml_tensor* x, ggml_tensor* heads, const ggml_tensor* weights);
+
 // Returns the softmax attention of each token to all tokens in `n_heads` heads. `q`, `k`, `v` and the result have the
 // shape [values, tokens]. Returns null where the kernels cannot compute it. `weights` are any of the model's.
 ggml_tensor* Attention(ggml_context* context, ggml_tensor* q, ggml_tensor* k, ggml_tensor* v, int n_heads,

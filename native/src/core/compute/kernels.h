@@ -41,6 +41,8 @@ struct Kernels {
   // SharedAttentionScratch(n, 1) values.
   void (*attend_cells)(const float* q, const uint16_t* k, const uint16_t* v, size_t stride, const int32_t* cells, int n,
                        float* out, float* scratch);
+  // Rounds `n` values, a multiple of 16, to halves.
+  void (*to_halves)(const float* values, size_t n, uint16_t* out);
   // GELU by its approximation with tanh, as ggml's.
   void (*gelu)(const float* values, float* out, size_t n);
 };

@@ -16,6 +16,7 @@ const KernelSet kAvx2Kernels = {
                .attend = AttendDensely,
                .attend_many = AttendMany,
                .attend_cells = AttendCells,
+               .to_halves = ToHalves,
                .gelu = Gelu},
 };
 

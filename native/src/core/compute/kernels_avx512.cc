@@ -16,6 +16,7 @@ const KernelSet kAvx512Kernels = {
                .attend = AttendDensely,
                .attend_many = AttendMany,
                .attend_cells = AttendCells,
+               .to_halves = ToHalves,
                .gelu = Gelu},
 };
 

@@ -88,6 +88,10 @@ void AttendCells(const float* q, const uint16_t* k, const uint16_t* v, size_t st
   AttendHalves(q, 0, 1, k, v, stride, Listed{cells}, n, out, scratch);
 }
 
+void ToHalves(const float* values, size_t n, uint16_t* out) {
+  for (size_t i = 0; i < n; i += kWidth) Store(out + i, Load(values + i));
+}
+
 AANA_INLINE Floats GeluOf(Floats x) {
   // x (1 + tanh u) / 2 is x / (1 + e^-2u) with u = √(2/π) (x + 0.044715 x³).
   const Floats inner = MultiplyAdd(x * x, AllOf(0.044715F), AllOf(1.0F));

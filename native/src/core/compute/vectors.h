@@ -26,6 +26,9 @@ AANA_INLINE Floats Load(const uint16_t* from) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)));
 }
 AANA_INLINE void Store(float* to, Floats values) { _mm512_storeu_ps(to, values); }
+AANA_INLINE void Store(uint16_t* to, Floats values) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), _mm512_cvtps_ph(values, _MM_FROUND_TO_NEAREST_INT));
+}
 // Stores the floats whose bit is set in `lanes`.
 AANA_INLINE void StoreLanes(float* to, unsigned lanes, Floats values) {
   _mm512_mask_storeu_ps(to, static_cast<__mmask16>(lanes), values);
@@ -91,6 +94,9 @@ AANA_INLINE Floats Load(const uint16_t* from) {
   return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
 }
 AANA_INLINE void Store(float* to, Floats values) { _mm256_storeu_ps(to, values); }
+AANA_INLINE void Store(uint16_t* to, Floats values) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(to), _mm256_cvtps_ph(values, _MM_FROUND_TO_NEAREST_INT));
+}
 // Stores the floats whose bit is set in `lanes`.
 AANA_INLINE void StoreLanes(float* to, unsigned lanes, Floats values) {
   const Words bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);

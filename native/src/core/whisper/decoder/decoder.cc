@@ -33,15 +33,6 @@ ggml_tensor* Apply(ggml_context* context, const Linear& linear, ggml_tensor* x) 
   return linear.bias ? ggml_add(context, product, linear.bias) : product;
 }
 
-// A view [values of a head, positions, heads] of the keys or values of a layer.
-ggml_tensor* HeadsOf(ggml_context* context, ggml_tensor* audio, size_t layer, size_t n_positions,
-                     const DecoderWeights& weights) {
-  const size_t row_bytes = ggml_row_size(audio->type, weights.n_values);
-  const int64_t head = weights.n_values / weights.n_heads;
-  return ggml_view_3d(context, audio, head, static_cast<int64_t>(n_positions), weights.n_heads, row_bytes,
-                      ggml_row_size(audio->type, head), row_bytes * n_positions * layer);
-}
-
 template <class T>
 void Set(ggml_tensor* tensor, const std::vector<T>& values) {
   // An input that no node reads has no memory.
@@ -145,8 +136,11 @@ ggml_tensor* Decoder::AttendToAudio(ggml_context* context, ggml_cgraph* graph, s
   auto& groups = plan.audio_rows[layer];
   for (const auto& group : plan.groups) {
     const auto n_positions = RoundUp(static_cast<size_t>(group.audio->n_positions), kPadding);
-    groups.push_back({HeadsOf(context, KeysOf(group.audio->audio), layer, n_positions, weights_),
-                      HeadsOf(context, ValuesOf(group.audio->audio), layer, n_positions, weights_),
+    const auto heads_of = [&](ggml_tensor* cache) {
+      return compute::HeadsOf(context, cache, weights_.n_values, weights_.n_heads, static_cast<int64_t>(n_positions),
+                              static_cast<int64_t>(layer));
+    };
+    groups.push_back({heads_of(KeysOf(group.audio->audio)), heads_of(ValuesOf(group.audio->audio)),
                       group.audio->n_positions, group.begin, group.end});
   }
   const int64_t head_values = weights_.n_values / weights_.n_heads;

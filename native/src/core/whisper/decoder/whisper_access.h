@@ -53,8 +53,8 @@ std::vector<AlignmentHead> AlignmentHeadsOf(int preset);
 // Returns new backends for graphs with the model, the fastest first and the processor last. The caller frees them.
 std::vector<ggml_backend_t> NewBackends(whisper_context* context);
 
-// The keys and values of one window of audio for all layers of the decoder: [values, positions * layers] of halves, one
-// layer after another, where positions are padded to a multiple of 256.
+// The keys and values of one window of audio for all layers of the decoder, one layer after another, as
+// compute::HeadsOf says, where positions are padded to a multiple of 256.
 struct EncodedAudio;
 // Returns what the state was made with, once, because no state keeps encoded audio; then new memory. Returns null
 // without memory.
