@@ -61,6 +61,7 @@ aana_change_whisper("weights were read"
   "    for (const auto & [name, tensor] : model.tensors) aana::compute::PackWeights(tensor);
     wctx.t_load_us = ggml_time_us() - t_start_us;\n")
 aana_change_whisper("matrices are multiplied" "ggml_mul_mat(ctx0," "aana::compute::MulMat(ctx0,")
+aana_change_whisper("audio is convolved" "ggml_conv_1d_ph(ctx0," "aana::compute::Convolution(ctx0,")
 aana_change_whisper("an activation is computed" "cur = ggml_gelu(ctx0, cur);" "cur = aana::compute::Gelu(ctx0, cur, model.e_conv_1_w);")
 aana_change_whisper("the encoder's attention is computed"
   "if (wctx.params.flash_attn) {\n                ggml_build_forward_expand(gf, ggml_cpy(ctx0, Kcur, ggml_view_1d(ctx0, kv_pad.k, n_ctx*n_state, 0)));"

@@ -224,6 +224,37 @@ void TestAttendCells(const Kernels& kernels, int n) {
     ExpectNear(out[i], expected[i], margin, "value " + std::to_string(i) + " of " + std::to_string(n) + " cells");
 }
 
+void TestConvolve(const Kernels& kernels, int n_in_channels, int n_out_channels, int n_in, int stride) {
+  const auto n_weights = static_cast<size_t>(kConvolutionTaps * n_in_channels);
+  const auto x = Random(static_cast<size_t>(n_in_channels * n_in), 3);
+  std::vector<uint16_t> weights(n_weights * static_cast<size_t>(n_out_channels));
+  for (auto& weight : weights) weight = static_cast<uint16_t>(RandomHalf() | (random_numbers() % 2) << 15U);
+  const int n_out = n_in / stride;
+  std::vector<float> out(static_cast<size_t>(n_out_channels * n_out), std::numeric_limits<float>::quiet_NaN());
+  std::vector<float> scratch(ConvolutionScratch(n_out_channels), std::numeric_limits<float>::quiet_NaN());
+  const ConvolutionTask task{weights.data(), x.data(), out.data(), n_in_channels, n_out_channels, n_in, n_out, stride};
+  const int split = n_out / 2 / 64 * 64;
+  kernels.convolve(task, 0, split, scratch.data());
+  kernels.convolve(task, split, n_out, scratch.data());
+  for (int channel = 0; channel < n_out_channels; channel++) {
+    for (int position = 0; position < n_out; position++) {
+      double sum = 0;
+      double size = 0;
+      for (int i = 0; i < n_in_channels * kConvolutionTaps; i++) {
+        const int at = position * stride + i % kConvolutionTaps - 1;
+        if (at < 0 || at >= n_in) continue;
+        const double product =
+            static_cast<double>(ToFloat(weights[static_cast<size_t>(channel) * n_weights + static_cast<size_t>(i)])) *
+            x[static_cast<size_t>(i / kConvolutionTaps * n_in + at)];
+        sum += product;
+        size += std::abs(product);
+      }
+      ExpectNear(out[static_cast<size_t>(channel * n_out + position)], sum, 1e-6 * size,
+                 "position " + std::to_string(position) + " of channel " + std::to_string(channel));
+    }
+  }
+}
+
 void TestPacking() {
   Test("packed weights keep their values, also the last rows", [] {
     for (const int n_out : {16, 64, 41, 9, 1}) TestUnpack(96, n_out);
@@ -260,6 +291,13 @@ void TestKernels(const KernelSet& set) {
        });
   Test("attention to cells of a cache is that of a plain loop over them" + with, [&kernels] {
     for (const int n : {1, 2, 15, 16, 17, 100, 448}) TestAttendCells(kernels, n);
+  });
+  Test("a convolution is that of a plain loop, for any number of channels and positions" + with, [&kernels] {
+    for (const int n_in : {2, 6, 62, 64, 66, 128, 250}) {
+      for (const int stride : {1, 2}) TestConvolve(kernels, 5, 7, n_in, stride);
+    }
+    TestConvolve(kernels, 80, 48, 300, 1);
+    TestConvolve(kernels, 64, 50, 300, 2);
   });
   Test("values are rounded to the nearest halves, also to infinite and to subnormal ones" + with, [&kernels] {
     auto x = Random(1024, 70'000);

@@ -134,6 +134,23 @@ void AttendCells(ggml_tensor* out, int thread, int n_threads, void* data) {
   }
 }
 
+void ConvolveTiles(ggml_tensor* out, int thread, int n_threads, void*) {
+  const auto *weights = out->src[0], *x = out->src[1];
+  const auto n_out = static_cast<int>(out->ne[0]);
+  const auto n_in = static_cast<int>(x->ne[0]);
+  const ConvolutionTask task{.weights = static_cast<const uint16_t*>(weights->data),
+                             .x = static_cast<const float*>(x->data),
+                             .out = static_cast<float*>(out->data),
+                             .n_in_channels = static_cast<int>(x->ne[1]),
+                             .n_out_channels = static_cast<int>(out->ne[1]),
+                             .n_in = n_in,
+                             .n_out = n_out,
+                             .stride = (n_in + n_out - 1) / n_out};
+  const auto [begin, end] = PartOf((n_out + kHead - 1) / kHead, thread, n_threads);
+  FastKernels()->convolve(task, static_cast<int>(begin) * kHead, std::min(n_out, static_cast<int>(end) * kHead),
+                          Scratch(ConvolutionScratch(task.n_out_channels)));
+}
+
 // Source 1 is [values, positions], the output [values of a head, positions, heads].
 void StoreValues(ggml_tensor* out, int thread, int n_threads, void*) {
   const auto* x = out->src[1];
@@ -191,6 +208,15 @@ ggml_tensor* MulMat(ggml_context* context, ggml_tensor* weights, ggml_tensor* x)
                          x->ne[1], {x}, QuantizeRows);
   return Custom<2>(context, GGML_TYPE_F32, weights->ne[1], x->ne[1], {weights, static_cast<ggml_tensor*>(x->extra)},
                    MultiplyRows);
+}
+
+ggml_tensor* Convolution(ggml_context* context, ggml_tensor* weights, ggml_tensor* x, int stride, int dilation) {
+  if (!FastKernels() || !IsForProcessor(weights) || weights->type != GGML_TYPE_F16 || !ggml_is_contiguous(weights) ||
+      weights->ne[0] != kConvolutionTaps || dilation != 1)
+    return ggml_conv_1d_ph(context, weights, x, stride, dilation);
+  GGML_ASSERT(x->type == GGML_TYPE_F32 && ggml_is_contiguous(x) && IsMatrix(x) && x->ne[1] == weights->ne[1]);
+  GGML_ASSERT(x->ne[0] % stride == 0);
+  return Custom<2>(context, GGML_TYPE_F32, x->ne[0] / stride, weights->ne[2], {weights, x}, ConvolveTiles);
 }
 
 ggml_tensor* GetRows(ggml_context* context, ggml_tensor* weights, ggml_tensor* rows) {

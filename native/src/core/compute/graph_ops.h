@@ -22,6 +22,10 @@ void PackWeights(ggml_tensor* weights);
 // Returns weights · x, as ggml_mul_mat does.
 ggml_tensor* MulMat(ggml_context* context, ggml_tensor* weights, ggml_tensor* x);
 
+// Returns the convolution of `x` [positions, channels] with `weights` [taps, channels, outputs], padded with half of
+// the taps, as ggml_conv_1d_ph does.
+ggml_tensor* Convolution(ggml_context* context, ggml_tensor* weights, ggml_tensor* x, int stride, int dilation);
+
 // Returns rows of the weights, as ggml_get_rows does.
 ggml_tensor* GetRows(ggml_context* context, ggml_tensor* weights, ggml_tensor* rows);
 

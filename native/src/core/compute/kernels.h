@@ -20,6 +20,23 @@ inline constexpr int kHead = 64;
 // Returns the bytes of a row of `n_in` quantized values.
 constexpr size_t QuantizedBytes(int n_in) { return InputBytes(n_in, 1); }
 
+// Weights of a convolution for each channel of its input.
+inline constexpr int kConvolutionTaps = 3;
+
+// A convolution over positions, with a position of zeros before the first one and after the last one. `x` has `n_in`
+// positions for each channel, and `out` has `n_out`, which are `stride` positions of `x` apart. `weights` are halves in
+// the order [channel of the output][channel of the input][tap].
+struct ConvolutionTask {
+  const uint16_t* weights;
+  const float* x;
+  float* out;
+  int n_in_channels;
+  int n_out_channels;
+  int n_in;
+  int n_out;
+  int stride;
+};
+
 struct Kernels {
   // Quantizes one of `n_rows` rows of `n_in` values to 8 bits, with a scale for each block, as ggml does for Q8_0.
   // `row` says which. `rows` has QuantizedBytes() for each.
@@ -41,6 +58,9 @@ struct Kernels {
   // SharedAttentionScratch(n, 1) values.
   void (*attend_cells)(const float* q, const uint16_t* k, const uint16_t* v, size_t stride, const int32_t* cells, int n,
                        float* out, float* scratch);
+  // Computes the positions of a convolution from `begin`, a multiple of 64, to `end`, which is one too or `n_out`.
+  // `scratch` has room for ConvolutionScratch() values.
+  void (*convolve)(const ConvolutionTask& task, int begin, int end, float* scratch);
   // Rounds `n` values, a multiple of 16, to halves.
   void (*to_halves)(const float* values, size_t n, uint16_t* out);
   // GELU by its approximation with tanh, as ggml's.
@@ -58,6 +78,7 @@ struct KernelSet {
 
 size_t AttentionScratch(int n);
 size_t SharedAttentionScratch(int n, int n_queries);
+size_t ConvolutionScratch(int n_out_channels);
 // Rows that attend() computes together.
 inline constexpr int kAttentionRows = 24;
 // Queries that attend_many() computes together.
