@@ -19,7 +19,7 @@ export const CAPABILITIES = {
   rerank: { methods: ['rerank'], deploy: 'a model that ranks documents (LlamaRerankDeployment)' },
   transcriptions: {
     methods: ['transcribe', 'transcribe_stream'],
-    deploy: 'a model of speech to text (WhisperDeployment)',
+    deploy: 'a model of speech to text (WhisperDeployment or TransformersDeployment)',
   },
   realtime: {
     methods: ['transcribe_live', 'transcribe_turns'],

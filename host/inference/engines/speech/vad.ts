@@ -1,14 +1,14 @@
 // Runs in a replica: finds the parts of an audio in which somebody speaks, with Silero's model.
 import path from 'node:path';
-import type { NativeAudioFile, NativeVoiceDetector } from '../../../../native/lib/index.ts';
+import type { NativeVoiceDetector } from '../../../../native/lib/index.ts';
 import { fail } from '../../../base/core/errors.ts';
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
-import { InferenceException } from '../../replicas/process/inference-exception.ts';
 import type { CallContext } from '../../rpc/index.ts';
 import { type AudioReference, VadParams, type VadSegments } from '../../../base/schemas/index.ts';
 import { channelFiles } from '../channel-files.ts';
-import { nativeFailure, openNative } from '../native.ts';
+import { openNative } from '../native.ts';
 import { grouped, speechRegions } from './speech-regions.ts';
+import { FRAME_S, FRAME_SAMPLES, secondsOf, voiceProbabilities } from './voice-probabilities.ts';
 
 /** The configuration of a replica, made by `inference/deployments/builtin/speech/vad-deployment.ts`. */
 interface VadSpec {
@@ -24,12 +24,6 @@ interface VadSettings {
   readonly min_duration_on: number;
   readonly min_duration_off: number;
 }
-
-const SAMPLES_PER_SECOND = 16_000;
-const FRAME_SAMPLES = 512;
-const FRAME_S = FRAME_SAMPLES / SAMPLES_PER_SECOND;
-/** A call gives its detector back after this part, so that other calls get their turn: 31 s. */
-const PART_SAMPLES = FRAME_SAMPLES * 970;
 
 export async function start(spec: VadSpec, { log, artifactPath }: StartContext): Promise<Implementation> {
   const native = openNative(log);
@@ -83,9 +77,14 @@ class Vad {
     try {
       const { channels } = args['audio'] as AudioReference;
       const files = await channelFiles(channels, this.#artifactPath);
-      const length = Math.max(0, ...files.map(({ samples }) => samples));
-      const probabilities = await this.#probabilities(files, length, signal, progress);
-      const regions = speechRegions(probabilities, FRAME_S, length / SAMPLES_PER_SECOND, {
+      const probabilities = await voiceProbabilities(() => this.#nextDetector(), files, this.#modelName, {
+        signal,
+        onPart: (fraction) => {
+          this.steps += 1;
+          progress?.(fraction);
+        },
+      });
+      const regions = speechRegions(probabilities, FRAME_S, secondsOf(files), {
         ...thresholds,
         ...{ minDurationOn, minDurationOff, longest: params.chunk_size },
       });
@@ -103,39 +102,9 @@ class Vad {
     }
   }
 
-  /** Returns the probability of speech for each frame. Detectors take turns between calls. */
-  async #probabilities(
-    files: readonly NativeAudioFile[],
-    length: number,
-    signal: AbortSignal,
-    progress: CallContext['progress'],
-  ): Promise<Float32Array> {
-    const all = new Float32Array(Math.ceil(length / FRAME_SAMPLES));
-    let state: Float32Array | undefined;
-    for (let begin = 0; begin < length; begin += PART_SAMPLES) {
-      signal.throwIfAborted();
-      const part = await this.#detect(files, begin, state);
-      all.set(part.probabilities, begin / FRAME_SAMPLES);
-      ({ state } = part);
-      this.steps += 1;
-      progress?.(Math.min(1, (begin + PART_SAMPLES) / length));
-    }
-    return all;
-  }
-
-  async #detect(
-    files: readonly NativeAudioFile[],
-    begin: number,
-    state: Float32Array | undefined,
-  ): ReturnType<NativeVoiceDetector['detect']> {
-    const detector = this.#detectors[this.#turn++ % this.#detectors.length]!;
-    try {
-      return await detector.detect(files, begin, PART_SAMPLES, state);
-    } catch (thrown) {
-      const { code, message } = nativeFailure(thrown);
-      if (code === 'unreadable-audio') throw fail('DecodedAudioError', message);
-      throw new InferenceException(this.#modelName, message);
-    }
+  /** Detectors take turns between the parts of calls. */
+  #nextDetector(): NativeVoiceDetector {
+    return this.#detectors[this.#turn++ % this.#detectors.length]!;
   }
 
   #thresholds({ merge_onset: mergeOnset, merge_offset: mergeOffset }: VadParams): { onset: number; offset: number } {

@@ -17,10 +17,10 @@ export interface PipelineSpec {
   /** File of Transformers.js. */
   readonly transformers: string;
   readonly task: string;
-  /** Folder of the configuration and the tokenizer. */
+  /** Folder of the configuration and the tokenizer. Its folder `onnx` has the models. */
   readonly folder: string;
-  /** Name of the model's file in the folder `onnx` below it, without `.onnx`. */
-  readonly file: string;
+  /** Type of the weights, which the names of the models end with. */
+  readonly dtype: string;
   readonly threads: number;
 }
 
@@ -69,8 +69,7 @@ try {
   });
   const run = await pipeline(spec.task, spec.folder, {
     subfolder: 'onnx',
-    model_file_name: spec.file,
-    dtype: 'fp32', // adds nothing to the name
+    dtype: spec.dtype,
     device: 'cpu',
     local_files_only: true,
     session_options: sessionOptions(spec.threads),

@@ -8,12 +8,13 @@ import type { OnnxTensor } from '../onnx/runtime.ts';
 import { answerOf, requireRoom } from '../onnx/tensors.ts';
 import { wrongArgument } from '../wrong-argument.ts';
 import { PipelineModel, type PipelineModelSpec } from './pipeline-model.ts';
+import { type SpeechSpec, transcription } from './speech/transcription.ts';
 import { TextVectors } from './text-vectors.ts';
 import type { Pooling } from './token-vectors.ts';
 
 /** The configuration of a replica, made by `inference/deployments/builtin/onnx/transformers-deployment.ts`. */
 interface TransformersSpec extends PipelineModelSpec {
-  readonly task: TaskName;
+  readonly task: TaskName | 'automatic-speech-recognition';
 }
 
 /** The further configuration of a model for embeddings. */
@@ -45,20 +46,26 @@ type TaskName = keyof typeof TASKS;
 /** A signal without a limit, because the host ends a replica whose warm-up makes no progress. */
 const UNLIMITED = new AbortController().signal;
 
-export async function start(spec: TransformersSpec, _context: StartContext): Promise<Implementation> {
+export async function start(spec: TransformersSpec, context: StartContext): Promise<Implementation> {
   const model = await PipelineModel.load(spec);
   const { thread } = model;
+  const life = {
+    steps: () => thread.runs,
+    activity: () => ({ busy: thread.isBusy, beats: thread.runs }),
+    close: () => thread.close(),
+  };
+  const info = { model: model.name, task: spec.task, dtype: spec.dtype };
+  if (spec.task === 'automatic-speech-recognition')
+    return { info, ...life, ...(await transcription(model, spec as TransformersSpec & SpeechSpec, context)) };
   const pipeline = new Pipeline(spec.task, model);
   const vectors = embeddings(spec, model);
   return {
-    info: { model: model.name, task: spec.task, file: spec.file, ...vectors?.info },
+    ...life,
+    info: { ...info, ...vectors?.info },
     // The host has checked the arguments against the schemas of the deployment's methods.
     methods: { call: (args, context) => pipeline.call(args as CallArgs, context), ...vectors?.methods },
     warmUp: () => pipeline.tryOut(),
     ...(vectors && { reconfigure: vectors.reconfigure }),
-    steps: () => thread.runs,
-    activity: () => ({ busy: thread.isBusy, beats: thread.runs }),
-    close: () => thread.close(),
   };
 }
 

@@ -1,38 +1,61 @@
-import { stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { fail } from '../../../../base/core/errors.ts';
 import type { PrepareContext } from '../../class/deployment-definition.ts';
 import { pullModel } from '../pull-model.ts';
 import { pullOnnxModel } from './onnx-files.ts';
+import { filesOf, type TaskName } from './pipeline-tasks.ts';
 
 export interface PipelineFiles {
-  /** Folder of `config.json` and the tokenizer. */
+  /** Folder of `config.json` and what the task needs beside it. */
   readonly folder: string;
-  /** Name of the model's file in the folder `onnx` below it, without `.onnx`. */
-  readonly file: string;
+  /** Bytes of the models. */
   readonly bytes: number;
 }
 
-const CONFIGURATION = ['config.json', 'tokenizer.json', 'tokenizer_config.json'];
 /** Where repositories of the hub have ONNX models. */
 const SUBFOLDER = 'onnx';
 const REPOSITORY = /^[\w-][\w.-]*\/[\w-][\w.-]*$/;
 
 /**
- * Returns the files of a model for Transformers.js: a folder, or a repository of the hub, whose files are fetched.
- * Throws `ModelNotFound`, which names a file that is missing.
+ * Returns the files of a model for Transformers.js: a folder, or a repository of the hub, whose files are fetched. The
+ * names of its ONNX models end with `suffix`. Throws `ModelNotFound`, which names a file that is missing, and
+ * `ModelFormatError` for a model of another task.
  */
-export async function pullPipeline(id: string, file: string, context: PrepareContext): Promise<PipelineFiles> {
-  if (REPOSITORY.test(id)) {
-    let folder = '';
-    for (const name of CONFIGURATION) folder = path.dirname(await pullModel(`${id}/${name}`, context));
-    return { folder, file, bytes: (await pullOnnxModel(`${id}/${SUBFOLDER}/${file}.onnx`, context)).bytes };
+export async function pullPipeline(
+  id: string,
+  task: TaskName,
+  suffix: string,
+  context: PrepareContext,
+): Promise<PipelineFiles> {
+  const isOfHub = REPOSITORY.test(id);
+  const local = path.resolve(id.replace(/^~(?=[\\/])/, homedir()));
+  const fetched = (name: string): Promise<string> =>
+    isOfHub ? pullModel(`${id}/${name}`, context) : present(path.join(local, name), id);
+  const config = await fetched('config.json');
+  const { configuration, models } = filesOf(task, await readConfig(config), id);
+  for (const name of configuration) await fetched(name);
+  let bytes = 0;
+  for (const name of models) {
+    const file = `${SUBFOLDER}/${name}${suffix}.onnx`;
+    const source = isOfHub ? `${id}/${file}` : await present(path.join(local, file), id);
+    bytes += (await pullOnnxModel(source, context)).bytes;
   }
-  const folder = path.resolve(id.replace(/^~(?=[\\/])/, homedir()));
-  const model = path.join(folder, SUBFOLDER, `${file}.onnx`);
-  for (const needed of [...CONFIGURATION.map((name) => path.join(folder, name)), model])
-    if (!(await stat(needed).catch(() => undefined))?.isFile())
-      throw fail('ModelNotFound', `there is no file ${needed}`, { data: { id } });
-  return { folder, file, bytes: (await pullOnnxModel(model, context)).bytes };
+  return { folder: path.dirname(config), bytes };
+}
+
+async function present(file: string, id: string): Promise<string> {
+  if ((await stat(file).catch(() => undefined))?.isFile()) return file;
+  throw fail('ModelNotFound', `there is no file ${file}`, { data: { id } });
+}
+
+/** Returns the configuration, or an empty one where it is none, which Transformers.js then refuses. */
+async function readConfig(file: string): Promise<Readonly<Record<string, unknown>>> {
+  try {
+    const config: unknown = JSON.parse(await readFile(file, 'utf8'));
+    return typeof config === 'object' && config !== null ? { ...config } : {};
+  } catch {
+    return {};
+  }
 }

@@ -11,10 +11,13 @@ import {
 } from '../../class/embedding-methods.ts';
 import type { DeploymentDefinition, ReplicaSpec } from '../../class/deployment-definition.ts';
 import { method } from '../../class/method.ts';
+import { transcriptionMethods } from '../../class/transcription-methods.ts';
 import { modelName } from '../model-name.ts';
 import { pullModel } from '../pull-model.ts';
+import { VAD_MODEL } from '../speech/vad-deployment.ts';
 import { onnxMemory, onnxReplica, onnxReplicaSpec, requireProcessors } from './onnx-replica.ts';
 import { pullPipeline } from './pipeline-files.ts';
+import { TASK_NAMES } from './pipeline-tasks.ts';
 
 /** What the names of files end with, by the type of their weights. */
 const SUFFIXES = {
@@ -29,6 +32,7 @@ const SUFFIXES = {
 } as const;
 
 const EMBEDDINGS = 'feature-extraction';
+const SPEECH = 'automatic-speech-recognition';
 
 const settings = z.strictObject(embeddingSettings).partial();
 /** Settings of the methods for embeddings. */
@@ -52,13 +56,25 @@ const embeddings = {
   ...settings.shape,
 };
 
+/** Settings of the methods for speech. */
+const speech = {
+  language: z
+    .string()
+    .regex(/^[a-z]{2,3}$/, 'must be a code such as "en"')
+    .optional()
+    .describe(`\`${SPEECH}\`: code of the language that the model hears. Default: \`en\`.`),
+};
+
+/** The keys that only one task has. */
+const OWN_KEYS = { [EMBEDDINGS]: embeddings, [SPEECH]: speech };
+
 type Config = z.infer<typeof fields>;
 
 /** Returns the keys of a configuration that belong to another task. */
 const foreignKeys = ({ task, ...config }: Config): string[] =>
-  task === EMBEDDINGS
-    ? []
-    : Object.keys(embeddings).filter((key) => config[key as keyof typeof embeddings] !== undefined);
+  Object.entries(OWN_KEYS).flatMap(([other, keys]) =>
+    other === task ? [] : Object.keys(keys).filter((key) => config[key as keyof typeof config] !== undefined),
+  );
 
 const fields = z.strictObject({
   model_id: z
@@ -68,15 +84,14 @@ const fields = z.strictObject({
       '`owner/repo` of the hub, or the path of a folder like it: `config.json`, `tokenizer.json`, ' +
         '`tokenizer_config.json`, and `onnx/model.onnx` or a file with other weights.',
     ),
-  task: z
-    .enum([EMBEDDINGS, 'text-classification', 'token-classification', 'zero-shot-classification', 'question-answering'])
-    .describe('What the model is for.'),
+  task: z.enum(TASK_NAMES).describe('What the model is for.'),
   dtype: z
     .enum(Object.keys(SUFFIXES) as (keyof typeof SUFFIXES)[])
     .default('fp32')
     .describe('Type of the weights, which chooses the file: `q8` is `onnx/model_quantized.onnx`.'),
   ...onnxReplica,
   ...embeddings,
+  ...speech,
 });
 
 const schema = fields.refine(hasDefaultPrompt, NO_DEFAULT_PROMPT).superRefine((config, context) => {
@@ -137,20 +152,23 @@ export const TransformersDeployment = defineDeployment({
   name: 'TransformersDeployment',
   configSchema: schema,
   maxOngoingRequests: ({ task }) => (task === EMBEDDINGS ? EMBEDDING_CALLS : CALLS),
-  methods: { ...pipelineMethods, ...embeddingMethods },
-  variant: ({ task }): DeploymentDefinition => (task === EMBEDDINGS ? TransformersDeployment : withoutEmbeddings),
+  methods: { ...pipelineMethods, ...embeddingMethods, ...transcriptionMethods },
+  variant: ({ task }): DeploymentDefinition =>
+    task === EMBEDDINGS ? ofEmbeddings : task === SPEECH ? ofSpeech : ofOthers,
   threads: ({ threads }) => threads,
   async prepare(config, context) {
     requireProcessors('TransformersDeployment', context);
     const { model_id: id, task, dtype } = config;
-    const { bytes, ...files } = await pullPipeline(id, `model${SUFFIXES[dtype]}`, context);
+    const { bytes, folder } = await pullPipeline(id, task, SUFFIXES[dtype], context);
     return {
-      ...files,
+      folder,
+      dtype,
       task,
       model_name: modelName(id),
       ...(await onnxReplicaSpec('TransformersDeployment', config, bytes, context)),
       transformers_path: await pullModel('transformers', context),
       ...(task === EMBEDDINGS && embeddingSpec(config)),
+      ...(task === SPEECH && { language: config.language, vad_model_path: await pullModel(VAD_MODEL, context) }),
     };
   },
   memory: onnxMemory,
@@ -158,7 +176,12 @@ export const TransformersDeployment = defineDeployment({
   implementation: new URL('../../../engines/transformers/transformers.js', import.meta.url),
 });
 
-const withoutEmbeddings: DeploymentDefinition = { ...TransformersDeployment, methods: pipelineMethods };
+const ofEmbeddings: DeploymentDefinition = {
+  ...TransformersDeployment,
+  methods: { ...pipelineMethods, ...embeddingMethods },
+};
+const ofSpeech: DeploymentDefinition = { ...TransformersDeployment, methods: transcriptionMethods };
+const ofOthers: DeploymentDefinition = { ...TransformersDeployment, methods: pipelineMethods };
 
 /** Returns the part of a replica's spec for the methods for embeddings. */
 function embeddingSpec({ pooling = 'mean', max_seq_length: most, ...config }: Config): ReplicaSpec {

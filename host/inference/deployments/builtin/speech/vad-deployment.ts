@@ -9,6 +9,9 @@ import { pullModel } from '../pull-model.ts';
 const threshold = z.number().min(0).max(1);
 const seconds = z.number().min(0).max(60);
 
+/** The voice detector of deployments of speech to text. */
+export const VAD_MODEL = 'silero-vad-v6.2.0';
+
 const schema = z
   .strictObject({
     model_id: z

@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { whole } from '../../../../base/core/fields.ts';
 import {
-  AsrBatchOutput,
   AsrOutput,
   AudioReference,
   BatchedWhisperParams,
@@ -10,12 +9,13 @@ import {
   LiveTurnParams,
   LiveTurnResult,
   VadSegment,
-  WhisperParams,
 } from '../../../../base/schemas/index.ts';
 import { configClass } from '../../class/config-class.ts';
 import { defineDeployment } from '../../class/define-deployment.ts';
 import { whisperMemory } from '../memory-need.ts';
-import { method, streamingMethod } from '../../class/method.ts';
+import { streamingMethod } from '../../class/method.ts';
+import { transcriptionMethods } from '../../class/transcription-methods.ts';
+import { VAD_MODEL } from './vad-deployment.ts';
 import { LiveAudio } from './live-audio.ts';
 import { modelName } from '../model-name.ts';
 import { pullModel } from '../pull-model.ts';
@@ -71,8 +71,6 @@ const SIZE_ALIASES: Readonly<Record<string, string>> = {
 };
 
 const DEFAULT_STATES = 2;
-
-const VAD_MODEL = 'silero-vad-v6.2.0';
 
 const ggmlTypes: ReadonlyMap<string, string> = new Map(Object.entries(COMPUTE_TYPES));
 const isComputeType = (type: string): boolean => ggmlTypes.has(type) || GGML_TYPE.test(type);
@@ -167,32 +165,13 @@ function statesOf(
   return numGpus > 0 ? DEFAULT_STATES : Math.max(1, Math.min(DEFAULT_STATES, Math.floor(cpus / threads)));
 }
 
-const input = z.strictObject({ audio: AudioReference, params: z.optional(z.nullable(WhisperParams)) });
-
-const MOST_OF_BATCH = 1000;
-
 /** Speech to text with Whisper. */
 export const WhisperDeployment = defineDeployment({
   name: 'WhisperDeployment',
   configSchema: schema,
   maxOngoingRequests: () => 8,
   methods: {
-    transcribe: method({ description: 'Transcribes speech.', input, output: AsrOutput, transcribes: true }),
-    transcribe_stream: streamingMethod({
-      description: 'Transcribes speech and yields each segment when it is final.',
-      input,
-      output: AsrOutput,
-      transcribes: true,
-    }),
-    transcribe_batch: method({
-      description: 'Transcribes several audios at the same time. The result has a list for each member of an output.',
-      input: z.strictObject({
-        audio_batch: z.array(AudioReference).max(MOST_OF_BATCH),
-        params: z.optional(z.nullable(WhisperParams)),
-      }),
-      output: AsrBatchOutput,
-      transcribes: true,
-    }),
+    ...transcriptionMethods,
     transcribe_in_chunks: streamingMethod({
       description: 'Transcribes segments of an audio, and yields each segment of text when it is final.',
       input: z.strictObject({
