@@ -39,7 +39,8 @@ export async function readMedia(dialog: ImageChatDialog, artifactPath: StartCont
   return media;
 }
 
-async function readImage(
+/** Reads the pixels of an image. Rejects with `ArtifactNotFound`. */
+export async function readImage(
   { width, height, pixels: artifact }: ImageReference,
   artifactPath: StartContext['artifactPath'],
 ): Promise<LlamaImage> {

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Refusal } from '../onnx/compute-thread.ts';
 import { type OnnxTensor, reasonOf, sessionOptions } from '../onnx/runtime.ts';
+import { imageOf, isPixels, type RawImageClass, replaceSharp } from './images/raw-image.ts';
 import {
   type ExtractionPipeline,
   factsOf,
@@ -30,8 +31,8 @@ export interface LoadedPipeline {
 }
 
 /**
- * What the thread is asked: the arguments of the pipeline, which are a text, what its task needs, and options; the
- * tokens of texts; or vectors of lists of tokens.
+ * What the thread is asked: the arguments of the pipeline, which are a text or what else it reads, what its task needs,
+ * and options; the tokens of texts; or vectors of lists of tokens.
  */
 export type PipelineQuestion =
   | { readonly args: readonly unknown[] }
@@ -51,6 +52,7 @@ type Pipeline = (...args: readonly unknown[]) => Promise<unknown>;
 interface Transformers {
   readonly env: Record<string, unknown>;
   readonly Tensor: TensorClass;
+  readonly RawImage: RawImageClass;
   pipeline(task: string, folder: string, options: object): Promise<Pipeline>;
 }
 
@@ -60,13 +62,14 @@ const port = parentPort!;
 const spec = workerData as PipelineSpec;
 
 try {
-  const { env, Tensor, pipeline } = createRequire(import.meta.url)(spec.transformers) as Transformers;
+  const { env, Tensor, RawImage, pipeline } = createRequire(import.meta.url)(spec.transformers) as Transformers;
   Object.assign(env, {
     allowRemoteModels: false,
     useFSCache: false,
     logLevel: LOG_NOTHING,
     fetch: () => Promise.reject(new Error('nothing is fetched')),
   });
+  replaceSharp(RawImage);
   const run = await pipeline(spec.task, spec.folder, {
     subfolder: 'onnx',
     dtype: spec.dtype,
@@ -76,7 +79,10 @@ try {
   });
   const extraction = run as unknown as ExtractionPipeline;
   const answerTo = async (question: PipelineQuestion): Promise<PipelineAnswer> => {
-    if ('args' in question) return { result: plain(await run(...question.args)) };
+    if ('args' in question) {
+      const args = question.args.map((arg) => (isPixels(arg) ? imageOf(RawImage, arg) : arg));
+      return { result: plain(await run(...args)) };
+    }
     if ('texts' in question) return { tokens: question.texts.map((text) => tokensOf(extraction, text)) };
     return { vectors: await vectorsOf(extraction, Tensor, question.rows, question.pooling) };
   };

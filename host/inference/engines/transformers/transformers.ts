@@ -3,10 +3,13 @@ import type { AanaError } from '../../../base/core/errors.ts';
 import { InferenceException } from '../../replicas/process/inference-exception.ts';
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
 import type { CallContext } from '../../rpc/index.ts';
+import type { ImageReference } from '../../../base/schemas/index.ts';
+import { readImage } from '../chat/media.ts';
 import { Embedder, type EmbedderSpec } from '../embedding/embedder.ts';
 import type { OnnxTensor } from '../onnx/runtime.ts';
 import { answerOf, requireRoom } from '../onnx/tensors.ts';
 import { wrongArgument } from '../wrong-argument.ts';
+import type { Pixels } from './images/raw-image.ts';
 import { PipelineModel, type PipelineModelSpec } from './pipeline-model.ts';
 import { type SpeechSpec, transcription } from './speech/transcription.ts';
 import { TextVectors } from './text-vectors.ts';
@@ -23,9 +26,12 @@ interface ExtractionSpec extends TransformersSpec, EmbedderSpec {
   readonly max_seq_length?: number;
 }
 
-type CallArgs = { readonly inputs: string | readonly string[] } & Readonly<Record<string, unknown>>;
+type Item = string | ImageReference;
+type CallArgs = { readonly inputs: Item | readonly Item[] } & Readonly<Record<string, unknown>>;
 
 interface Task {
+  /** Whether it reads images in the place of texts. */
+  readonly readsImages?: true;
   /** The argument that the task needs beside the text, with a value for trying. */
   readonly needs?: readonly [name: string, example: unknown];
   readonly options: readonly string[];
@@ -39,6 +45,8 @@ const TASKS = {
     needs: ['candidate_labels', ['one', 'two']],
     options: ['hypothesis_template', 'multi_label'],
   },
+  'image-classification': { readsImages: true, options: ['top_k'] },
+  'object-detection': { readsImages: true, options: ['threshold', 'percentage'] },
   'question-answering': { needs: ['context', 'This is an example.'], options: ['top_k'] },
 } as const satisfies Readonly<Record<string, Task>>;
 type TaskName = keyof typeof TASKS;
@@ -57,7 +65,7 @@ export async function start(spec: TransformersSpec, context: StartContext): Prom
   const info = { model: model.name, task: spec.task, dtype: spec.dtype };
   if (spec.task === 'automatic-speech-recognition')
     return { info, ...life, ...(await transcription(model, spec as TransformersSpec & SpeechSpec, context)) };
-  const pipeline = new Pipeline(spec.task, model);
+  const pipeline = new Pipeline(spec.task, model, context.artifactPath);
   const vectors = embeddings(spec, model);
   return {
     ...life,
@@ -84,31 +92,43 @@ class Pipeline {
   readonly #taskName: TaskName;
   readonly #task: Task;
   readonly #model: PipelineModel;
+  readonly #artifactPath: StartContext['artifactPath'];
 
-  constructor(task: TaskName, model: PipelineModel) {
+  constructor(task: TaskName, model: PipelineModel, artifactPath: StartContext['artifactPath']) {
     this.#name = model.name;
     this.#taskName = task;
     this.#task = TASKS[task];
     this.#model = model;
+    this.#artifactPath = artifactPath;
   }
 
-  /** Computes one text after the other, so a text has the same result alone and in a list. */
+  /** Computes one text or image after the other, so it has the same result alone and in a list. */
   async call({ inputs, ...args }: CallArgs, { signal, progress }: CallContext): Promise<unknown> {
     const rest = this.#arguments(args);
-    const texts = typeof inputs === 'string' ? [inputs] : inputs;
+    const items = isList(inputs) ? inputs : [inputs];
+    const { readsImages = false } = this.#task;
+    if (items.some((item) => (typeof item === 'string') === readsImages))
+      throw this.#wrong('inputs', `${this.#taskName} reads ${readsImages ? 'images' : 'texts'}`);
     const results: unknown[] = [];
-    for (const text of texts) {
-      results.push(await this.#run([text, ...rest], signal));
+    for (const item of items) {
+      results.push(await this.#run([await this.#read(item), ...rest], signal));
       requireRoom(results.filter(isTensor), 'list');
-      progress?.(results.length / texts.length);
+      progress?.(results.length / items.length);
     }
     const answers = results.map((result) => (isTensor(result) ? answerOf(result, 'list') : result));
-    return typeof inputs === 'string' ? answers[0] : answers;
+    return isList(inputs) ? answers : answers[0];
   }
 
   async tryOut(): Promise<void> {
-    const { needs } = this.#task;
-    await this.call({ inputs: 'Hello', ...(needs && { [needs[0]]: needs[1] }) }, { signal: UNLIMITED });
+    const { needs, readsImages } = this.#task;
+    const rest = this.#arguments(needs ? { [needs[0]]: needs[1] } : {});
+    await this.#run([readsImages ? BLACK : 'Hello', ...rest], UNLIMITED);
+  }
+
+  async #read(item: Item): Promise<string | Pixels> {
+    if (typeof item === 'string') return item;
+    const { pixels, width, height } = await readImage(item, this.#artifactPath);
+    return { pixels, width, height };
   }
 
   /** Returns the arguments of the pipeline after the text. Throws `ValidationError` for those of other tasks. */
@@ -136,6 +156,11 @@ class Pipeline {
     return wrongArgument('ValidationError', [name], msg);
   }
 }
+
+/** An image for trying. */
+const BLACK: Pixels = { pixels: new Uint8Array(3 * 64 * 64), width: 64, height: 64 };
+
+const isList = (inputs: CallArgs['inputs']): inputs is readonly Item[] => Array.isArray(inputs);
 
 const isTensor = (result: unknown): result is OnnxTensor =>
   typeof result === 'object' && result !== null && 'dims' in result && 'data' in result;

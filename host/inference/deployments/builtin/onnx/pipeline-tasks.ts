@@ -11,6 +11,7 @@ interface TaskFiles {
 }
 
 const TEXT: TaskFiles = { configuration: TOKENIZER };
+const IMAGE: TaskFiles = { configuration: PREPROCESSOR };
 
 /** The tasks of pipelines. */
 const TASKS = {
@@ -19,6 +20,8 @@ const TASKS = {
   'token-classification': TEXT,
   'zero-shot-classification': TEXT,
   'question-answering': TEXT,
+  'image-classification': IMAGE,
+  'object-detection': IMAGE,
   'automatic-speech-recognition': { configuration: [...TOKENIZER, ...PREPROCESSOR], generates: true },
 } as const satisfies Readonly<Record<string, TaskFiles>>;
 

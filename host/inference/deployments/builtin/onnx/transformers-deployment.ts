@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { ImageReference } from '../../../../base/schemas/index.ts';
 import { configClass } from '../../class/config-class.ts';
 import { defineDeployment } from '../../class/define-deployment.ts';
 import {
@@ -107,6 +108,7 @@ const CALLS = 4;
 /** Calls for embeddings, whose texts are short. */
 const EMBEDDING_CALLS = 32;
 const MAX_TEXTS = 2048;
+const MAX_IMAGES = 64;
 const MAX_CHARACTERS = 1_000_000;
 
 const text = z.string().max(MAX_CHARACTERS);
@@ -114,9 +116,16 @@ const labels = z.array(z.string().min(1).max(1000)).min(1).max(1000);
 
 const pipelineMethods = {
   call: method({
-    description: 'Runs the pipeline. The result of a list has an item for each text.',
+    description: 'Runs the pipeline. The result of a list has an item for each text or image.',
     input: z.strictObject({
-      inputs: z.union([text, z.array(text).min(1).max(MAX_TEXTS)]).describe('A text or several; a question.'),
+      inputs: z
+        .union([
+          text,
+          z.array(text).min(1).max(MAX_TEXTS),
+          ImageReference,
+          z.array(ImageReference).min(1).max(MAX_IMAGES),
+        ])
+        .describe('A text or several; a question; an image or several, decoded.'),
       pooling: z
         .enum(['none', 'mean', 'cls', 'last_token'])
         .nullish()
@@ -127,7 +136,20 @@ const pipelineMethods = {
         .min(1)
         .max(1000)
         .nullish()
-        .describe('`text-classification`, `question-answering`: most labels or answers. Default: 1.'),
+        .describe(
+          '`text-classification`, `question-answering`, `image-classification`: most labels or answers. Default: 1; ' +
+            'labels of an image: 5.',
+        ),
+      threshold: z
+        .number()
+        .min(0)
+        .max(1)
+        .nullish()
+        .describe('`object-detection`: least score of an object. Default: 0.9.'),
+      percentage: z
+        .boolean()
+        .nullish()
+        .describe('`object-detection`: whether boxes are parts of the image, from 0 to 1, and not pixels.'),
       ignore_labels: labels.nullish().describe('`token-classification`: labels that are left out. Default: `O`.'),
       aggregation_strategy: z
         .enum(['none', 'simple'])
