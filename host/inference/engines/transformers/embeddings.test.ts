@@ -35,6 +35,15 @@ Embedding.after(async () => {
 // The 8-bit numbers of a text depend a little on the texts beside it.
 describeEmbeddings(Embedding, () => ({ manager, handle }), { difference: 0.02, distance: 2e-3 });
 
+Embedding('a text that would be read for very long is refused', async () => {
+  const huge = ' '.repeat(10_000_001);
+  for (const call of [handle.call('count_tokens', { text: huge }), handle.call('embed', { text: huge })]) {
+    const error = await errorOf(call);
+    assert.equal([error.name, error.kind], ['InvalidPrompt', 'bad-request']);
+    assert.match(error.message, 'reads at most 10000000 characters of a text');
+  }
+});
+
 async function startFailure(config: object): Promise<string> {
   const other = deployed(options(config));
   try {

@@ -32,6 +32,8 @@ const USUAL_MAX_TOKENS = 512;
 const BATCH_TOKENS = 512;
 /** Characters of a text that are read together for tokens. */
 const BATCH_CHARACTERS = 100_000;
+/** Most characters of a text that is read whole. More may take longer than a replica may be silent. */
+const MOST_CHARACTERS = 10_000_000;
 /** Characters that a token has at most in nearly all texts. */
 const TOKEN_CHARACTERS = 64;
 
@@ -120,8 +122,10 @@ export class TextVectors implements VectorEngine {
     return inner;
   }
 
-  /** Returns the tokens of texts, which the thread reads in several steps. */
+  /** Returns the tokens of texts, which the thread reads in several steps. Throws `InvalidPrompt` for huge ones. */
   async #tokens(texts: readonly string[], signal: AbortSignal): Promise<(readonly number[])[]> {
+    if (texts.some(({ length }) => length > MOST_CHARACTERS))
+      throw this.#refusal('InvalidPrompt', `${this.modelName} reads at most ${MOST_CHARACTERS} characters of a text`);
     const all: (readonly number[])[] = [];
     while (all.length < texts.length) {
       const step: string[] = [];
