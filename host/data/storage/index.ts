@@ -56,6 +56,7 @@ export type {
   ChunkPage,
   ChunkSelection,
   VectorCollection,
+  VectorLimits,
   VectorRepository,
   VectorSpace,
   VectorUsage,

@@ -97,10 +97,10 @@ export class Repositories {
   }
 
   /**
-   * Returns the collections of vectors of a user, or those of all callers where the host requires no keys (null). All
-   * of them together have at most `maxBytes`; more is refused with `StorageFull`.
+   * Returns the collections of vectors of a user, or those of all callers where the host requires no keys (null). More
+   * than the limits is refused with `StorageFull`.
    */
-  vectorsOf(userId: string | null, limits?: Pick<VectorLimits, 'maxBytes'>): VectorRepository {
+  vectorsOf(userId: string | null, limits?: VectorLimits): VectorRepository {
     return new VectorRepository(this.connection, userId, limits);
   }
 

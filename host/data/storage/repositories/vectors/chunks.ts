@@ -14,6 +14,19 @@ export interface StoredChunk {
   readonly metadata: Metadata;
 }
 
+/** A chunk as its row has it. */
+export interface ChunkRow {
+  readonly name: string;
+  readonly document: string | null;
+  readonly text: string;
+  /** JSON. */
+  readonly metadata: string;
+}
+
+export function storedChunk({ name, document, text, metadata }: ChunkRow): StoredChunk {
+  return { id: name, document, text, metadata: JSON.parse(metadata) as StoredChunk['metadata'] };
+}
+
 /** A text with its vector. */
 export interface VectorChunk {
   readonly id: string;

@@ -1,8 +1,9 @@
 import type { VectorFilter } from '../../../../base/schemas/vectors/vector-filter.ts';
 import { type AanaError, fail } from '../../../../base/core/errors.ts';
 import type { Connection } from '../../database.ts';
+import type { ChunkRow } from './chunks.ts';
 import { type Condition, conditionOf } from './filter.ts';
-import type { IndexedChunk, Neighbour, VectorIndex } from './vector-index.ts';
+import { type IndexedChunk, type Neighbour, type VectorIndex, withChunks } from './vector-index.ts';
 
 /** The first version of pgvector that goes on searching an index when a filter leaves too few results. */
 const LEAST_VERSION = '0.8';
@@ -63,12 +64,27 @@ export class PostgresVectorIndex implements VectorIndex {
   }
 
   async nearest(vector: Float32Array, limit: number, filter?: VectorFilter): Promise<Neighbour[]> {
+    return this.#nearest(vector, limit, filter, (sql) => sql);
+  }
+
+  nearestChunks(vector: Float32Array, limit: number, filter?: VectorFilter): Promise<(Neighbour & ChunkRow)[]> {
+    return this.#nearest(vector, limit, filter, withChunks);
+  }
+
+  async #nearest<Row extends Neighbour>(
+    vector: Float32Array,
+    limit: number,
+    filter: VectorFilter | undefined,
+    selected: (nearest: string) => string,
+  ): Promise<Row[]> {
     const { sql, values } = this.#where(filter);
     const settings = this.#connection.loadVectors();
-    const search = (order: string): Promise<Neighbour[]> =>
-      this.#connection.query(
-        `select id, -(embedding <#> $1::vector) as similarity from ${this.#table} where ${sql}
-         order by ${order} limit $2`,
+    const search = (order: string): Promise<Row[]> =>
+      this.#connection.query<Row>(
+        selected(
+          `select id, -(embedding <#> $1::vector) as similarity from ${this.#table} where ${sql}
+           order by ${order} limit $2`,
+        ),
         [`[${vector.join(',')}]`, limit, ...values],
       );
     const [found] = await Promise.all([search('embedding <#> $1::vector'), settings]);

@@ -1,8 +1,9 @@
 import { fail } from '../../../../base/core/errors.ts';
 import type { VectorFilter } from '../../../../base/schemas/vectors/vector-filter.ts';
 import type { Connection } from '../../database.ts';
-import { checkLength, type StoredChunk } from './chunks.ts';
+import { type ChunkRow, checkLength, type StoredChunk, storedChunk } from './chunks.ts';
 import { conditionOf } from './filter.ts';
+import { sql } from './statements.ts';
 import { vectorIndexOf } from './vector-index-of.ts';
 import { questionWords } from './words.ts';
 
@@ -37,12 +38,12 @@ const CANDIDATES = 4;
 /** The constant of reciprocal rank fusion: the larger it is, the less the first places count. */
 const FUSION = 60;
 
-/** Returns the ids of the chunks that fit best with their scores, the best first. @param vector of length 1 */
+/** Returns the chunks that fit best, the best first. @param vector of length 1 */
 export async function searchCollection(
   connection: Connection,
   collection: number,
   { vector, text, filter, limit = DEFAULT_RESULTS }: VectorSearch & { readonly vector?: Float32Array | undefined },
-): Promise<(Rank & { readonly id: number })[]> {
+): Promise<FoundChunk[]> {
   if (!Number.isInteger(limit) || limit < 1 || limit > MOST_RESULTS)
     throw fail('ValidationError', `limit: it must be an integer from 1 to ${MOST_RESULTS}`);
   if (text !== undefined) checkLength(text, 'text');
@@ -50,14 +51,24 @@ export async function searchCollection(
   const index = vectorIndexOf(connection, collection);
   const words = questionWords(text ?? '');
   if (vector && text === undefined)
-    return (await index.nearest(vector, limit, filter)).map(({ id, similarity }) => ({ id, score: similarity }));
+    return (await index.nearestChunks(vector, limit, filter)).map(({ similarity, ...row }) => ({
+      ...storedChunk(row),
+      score: similarity,
+    }));
   if (text === undefined) throw fail('ValidationError', 'a search needs a vector, a text, or both');
   const most = limit * CANDIDATES;
   const [near, matching] = await Promise.all([
     vector ? index.nearest(vector, most, filter) : undefined,
     words.length > 0 ? index.matching(words, most, filter) : [],
   ]);
-  return fused([...(near ? [near.map(({ id }) => id)] : []), matching]).slice(0, limit);
+  const ranked = fused([...(near ? [near.map(({ id }) => id)] : []), matching]).slice(0, limit);
+  const ids = JSON.stringify(ranked.map(({ id }) => id));
+  const rows = await connection.query<ChunkRow & { readonly id: number }>(sql.read, [collection, ids]);
+  const byId = new Map(rows.map((row) => [row.id, storedChunk(row)]));
+  return ranked.flatMap(({ id, score }) => {
+    const chunk = byId.get(id); // it may have been removed meanwhile
+    return chunk ? [{ ...chunk, score }] : [];
+  });
 }
 
 /** Ranks the members of several rankings together, by reciprocal rank fusion. */

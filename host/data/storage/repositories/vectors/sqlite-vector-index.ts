@@ -1,7 +1,8 @@
 import type { VectorFilter } from '../../../../base/schemas/vectors/vector-filter.ts';
 import type { Connection } from '../../database.ts';
+import type { ChunkRow } from './chunks.ts';
 import { type Condition, conditionOf } from './filter.ts';
-import type { IndexedChunk, Neighbour, VectorIndex } from './vector-index.ts';
+import { type IndexedChunk, type Neighbour, type VectorIndex, withChunks } from './vector-index.ts';
 
 /** Vectors that SQLite reads together. A table takes room for at least so many. */
 const CHUNK_SIZE = 256;
@@ -80,16 +81,30 @@ export class SqliteVectorIndex implements VectorIndex {
     ]);
   }
 
-  async nearest(vector: Float32Array, limit: number, filter?: VectorFilter): Promise<Neighbour[]> {
+  nearest(vector: Float32Array, limit: number, filter?: VectorFilter): Promise<Neighbour[]> {
+    return this.#nearest(vector, limit, filter, (sql) => sql);
+  }
+
+  nearestChunks(vector: Float32Array, limit: number, filter?: VectorFilter): Promise<(Neighbour & ChunkRow)[]> {
+    return this.#nearest(vector, limit, filter, withChunks);
+  }
+
+  async #nearest<Row extends Neighbour>(
+    vector: Float32Array,
+    limit: number,
+    filter: VectorFilter | undefined,
+    selected: (nearest: string) => string,
+  ): Promise<Row[]> {
     await this.#connection.loadVectors();
     const { sql, values } = this.#within('rowid', filter);
-    const rows = await this.#connection.query<{ id: number; distance: number }>(
-      `select rowid as id, distance from ${this.#embeddings} where embedding match $1 and k = $2 ${sql}
-       order by distance`,
+    // The distance d of two vectors of length 1 and the cosine c of their angle: d² = 2 - 2 c.
+    return this.#connection.query<Row>(
+      selected(
+        `select rowid as id, 1 - distance * distance / 2 as similarity from ${this.#embeddings}
+         where embedding match $1 and k = $2 ${sql} order by distance`,
+      ),
       [bytesOf(vector), limit, ...values],
     );
-    // The distance d of two vectors of length 1 and the cosine c of their angle: d² = 2 - 2 c.
-    return rows.map(({ id, distance }) => ({ id, similarity: 1 - distance ** 2 / 2 }));
   }
 
   async matching(words: readonly string[], limit: number, filter?: VectorFilter): Promise<number[]> {

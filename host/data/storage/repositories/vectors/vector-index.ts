@@ -1,4 +1,5 @@
 import type { VectorFilter } from '../../../../base/schemas/vectors/vector-filter.ts';
+import type { ChunkRow } from './chunks.ts';
 
 /** What is searched for of a chunk. */
 export interface IndexedChunk {
@@ -26,6 +27,13 @@ export interface VectorIndex {
   remove(ids: readonly number[]): Promise<void>;
   /** Returns the nearest chunks to a vector of length 1, the nearest first. */
   nearest(vector: Float32Array, limit: number, filter?: VectorFilter): Promise<Neighbour[]>;
+  /** Returns the same with the chunks. */
+  nearestChunks(vector: Float32Array, limit: number, filter?: VectorFilter): Promise<(Neighbour & ChunkRow)[]>;
   /** Returns the ids of the chunks that have the most and the rarest of some words, the best first. */
   matching(words: readonly string[], limit: number, filter?: VectorFilter): Promise<number[]>;
 }
+
+/** Returns SQL that adds the chunks to the results of `nearest`, which have `id` and `similarity`. */
+export const withChunks = (nearest: string): string =>
+  `select near.id, near.similarity, name, document, text, metadata
+   from (${nearest}) as near join vector_chunks on vector_chunks.id = near.id order by near.similarity desc`;

@@ -2,30 +2,21 @@ import { type AanaError, fail } from '../../../../base/core/errors.ts';
 import type { Connection } from '../../database.ts';
 import { notFound } from '../../errors.ts';
 import { lacksTable } from '../../postgres/postgres-errors.ts';
-import { CallerRepository, loadStatements } from '../../statements.ts';
-import { type VectorChunk, checkChunk, checkName, checkVector, type StoredChunk } from './chunks.ts';
+import { CallerRepository } from '../../statements.ts';
+import {
+  type CheckedChunk,
+  type ChunkRow,
+  checkChunk,
+  checkName,
+  checkVector,
+  type StoredChunk,
+  storedChunk,
+  type VectorChunk,
+} from './chunks.ts';
 import { wrong } from './filter.ts';
+import { sql } from './statements.ts';
 import { type FoundChunk, type VectorSearch, searchCollection } from './search.ts';
 import { vectorIndexOf } from './vector-index-of.ts';
-
-const sql = loadStatements('vectors', [
-  'create',
-  'find',
-  'lock',
-  'list',
-  'remove',
-  'count',
-  'usage',
-  'replaced',
-  'upsert',
-  'removeAttributes',
-  'addAttributes',
-  'removeNamed',
-  'removeDocument',
-  'page',
-  'pageOfDocument',
-  'read',
-]);
 
 /** What a collection is made for. */
 export interface VectorSpace {
@@ -67,19 +58,25 @@ export interface ChunkPage {
   readonly limit: number;
 }
 
-/** What the collections of one owner may have together. */
-export interface VectorLimits {
-  readonly maxBytes?: number | undefined;
-  readonly maxCollections?: number | undefined;
-}
-
 /** What the name of a collection is called in errors. */
 const COLLECTION = 'the name of the collection';
 const MOST_DIMENSIONS = 8192;
 /** Most chunks that one statement adds or removes, because the values of a statement are in memory. */
 const MOST_CHUNKS = 2000;
+/** Most bytes of texts, metadata and vectors that are added at once, for the same reason. */
+const MOST_BYTES = 16 * 2 ** 20;
 /** Most collections or chunks of a page. */
 const MOST_LISTED = 1000;
+
+/** What the collections of one owner may have together. */
+export interface VectorLimits {
+  /** Most bytes of their texts, metadata and vectors. Default: no limit. */
+  readonly maxBytes?: number | undefined;
+  /** Most collections, which are tables of the database. Default: 1000. */
+  readonly maxCollections?: number | undefined;
+}
+
+const DEFAULT_COLLECTIONS = 1000;
 
 /** The collections of vectors of a user, or of all callers where the host requires no keys (null). */
 export class VectorRepository extends CallerRepository {
@@ -87,7 +84,7 @@ export class VectorRepository extends CallerRepository {
 
   constructor(connection: Connection, userId: string | null, limits: VectorLimits = {}) {
     super(connection, userId);
-    const { maxBytes = Number.MAX_SAFE_INTEGER, maxCollections = Number.MAX_SAFE_INTEGER } = limits;
+    const { maxBytes = Number.MAX_SAFE_INTEGER, maxCollections = DEFAULT_COLLECTIONS } = limits;
     this.#limits = { maxBytes, maxCollections };
   }
 
@@ -159,7 +156,7 @@ export class VectorRepository extends CallerRepository {
     const collection = await this.#lock(name);
     requireModel(collection, model);
     const { id, dimensions } = collection;
-    const checked = chunks.map((chunk, n) => checkChunk(chunk, dimensions, `chunks[${n}]`));
+    const checked = checkChunks(chunks, dimensions);
     const names = checked.map((chunk) => chunk.name);
     if (new Set(names).size < names.length) throw fail('ValidationError', 'chunks: two of them have the same id');
     if (checked.length === 0) return;
@@ -212,18 +209,11 @@ export class VectorRepository extends CallerRepository {
     const collection = await this.#require(name);
     if (search.vector) requireModel(collection, search.model);
     const vector = search.vector && checkVector(search.vector, collection.dimensions, 'vector');
-    const ranked = await searchCollection(this.connection, collection.id, { ...search, vector }).catch(
+    return await searchCollection(this.connection, collection.id, { ...search, vector }).catch(
       async (error: unknown) => {
         throw (await this.#isGone(collection, error)) ? notFound('collection', name) : error;
       },
     );
-    const ids = JSON.stringify(ranked.map(({ id }) => id));
-    const rows = await this.connection.query<ChunkRow & { readonly id: number }>(sql.read, [collection.id, ids]);
-    const byId = new Map(rows.map((row) => [row.id, storedChunk(row)]));
-    return ranked.flatMap(({ id, ...rank }) => {
-      const chunk = byId.get(id); // it may have been removed meanwhile
-      return chunk ? [{ ...chunk, ...rank }] : [];
-    });
   }
 
   /** Returns whether a search failed because its collection was removed. Another one may have its name now. */
@@ -252,6 +242,8 @@ export class VectorRepository extends CallerRepository {
     if (!found) throw notFound('collection', name);
     return found;
   }
+
+  /** Throws `StorageFull` if the collection that was just made is one too many. */
 
   async #count(id: number, chunks: number, bytes: number): Promise<void> {
     await this.connection.query(sql.count, [id, chunks, bytes]);
@@ -282,19 +274,24 @@ interface StoredSize {
   readonly bytes: number;
 }
 
-interface ChunkRow {
-  readonly name: string;
-  readonly document: string | null;
-  readonly text: string;
-  readonly metadata: string;
-}
-
-function storedChunk({ name, document, text, metadata }: ChunkRow): StoredChunk {
-  return { id: name, document, text, metadata: JSON.parse(metadata) as StoredChunk['metadata'] };
-}
-
 function bytesOfRows(rows: readonly StoredSize[]): number {
   return rows.reduce((sum, row) => sum + row.bytes, 0);
+}
+
+/** Throws `ValidationError` for a wrong chunk, and for more bytes than one statement takes. */
+function checkChunks(chunks: readonly VectorChunk[], dimensions: number): CheckedChunk[] {
+  let bytes = 0;
+  return chunks.map((chunk, n) => {
+    const checked = checkChunk(chunk, dimensions, `chunks[${n}]`);
+    bytes += checked.bytes;
+    if (bytes > MOST_BYTES)
+      throw fail(
+        'ValidationError',
+        `chunks: the first ${n + 1} of ${chunks.length} have ${bytes} bytes, and at most ${MOST_BYTES} are taken at ` +
+          `once; add them in several calls`,
+      );
+    return checked;
+  });
 }
 
 function requireFew(list: readonly unknown[], what: string): void {

@@ -1,0 +1,21 @@
+import { loadStatements } from '../../statements.ts';
+
+/** The statements of `sql/vectors.sql`. */
+export const sql = loadStatements('vectors', [
+  'create',
+  'find',
+  'lock',
+  'list',
+  'remove',
+  'count',
+  'usage',
+  'replaced',
+  'upsert',
+  'removeAttributes',
+  'addAttributes',
+  'removeNamed',
+  'removeDocument',
+  'page',
+  'pageOfDocument',
+  'read',
+]);
