@@ -5,11 +5,12 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { createLogger, silentLogger } from '../base/core/log/logger.ts';
+import { EchoTextGeneration } from '../inference/deployments/fixtures/echo-text-generation.ts';
 import { SentimentDeployment } from '../inference/deployments/fixtures/sentiment-deployment.ts';
 import { type AanaApp, type AanaAppOptions, AanaError } from 'aana-host';
 import { attributesOf, Collector, type OtlpSpan } from '../base/telemetry/fixtures/collector.ts';
 import { until } from '../test/helpers/server.ts';
-import { makeApp, makeFolder, started } from './fixtures/test-app.ts';
+import { makeApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
 
 const Tracing = suite('tracing');
 const folder = makeFolder();
@@ -299,6 +300,24 @@ Tracing('has the places of replicas, as traces of their own', async () => {
   const placed = await collector.spanNamed('aana.deployment.placement');
   assert.equal([placed.parentSpanId ?? '', placed.status.code ?? 0], ['', 0]);
   assert.equal(attributesOf(placed.attributes), { 'aana.deployment': 'sentiment', 'aana.device': 'CPU' });
+});
+
+Tracing('names the deployment that answers, which an alias chose', async () => {
+  await using collector = await Collector.start();
+  const env = { OTEL_BSP_SCHEDULE_DELAY: '10', OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+  const app = makeApp(folder, {}, { openai: { aliases: { gpt: 'echo' } } }, env);
+  await using running = await started(app.registerDeployment('echo', EchoTextGeneration.options()));
+  const names = async (body: object): Promise<unknown> => {
+    const { length } = collector.spans;
+    await (await postJson(`${running.url}/v1/completions`, body)).text();
+    const server = (): OtlpSpan | undefined =>
+      collector.spans.slice(length).find(({ name }) => name === 'POST /v1/completions');
+    await until(async () => server() !== undefined);
+    return attributesOf(server()!.attributes)['aana.deployment'];
+  };
+  assert.is(await names({ model: 'gpt', prompt: 'a b' }), 'echo');
+  assert.is(await names({ model: 'gpt', prompt: 'a b', stream: true }), 'echo');
+  assert.is(await names({ model: 'none', prompt: 'a b' }), undefined);
 });
 
 Tracing('names the rate limit that refused a request', async () => {

@@ -66,10 +66,24 @@ export function rateLimitOf(ctx: Context): string | undefined {
   return stateOf(ctx)[RATE_LIMIT];
 }
 
+/** The deployment that a name of the request was found to mean. */
+const DEPLOYMENT: unique symbol = Symbol('deployment');
+
+/** Notes the deployment that answers the request, where an alias chose it. */
+export function noteDeployment(ctx: Context, name: string): void {
+  stateOf(ctx)[DEPLOYMENT] = name;
+}
+
+/** Returns the deployment of {@link noteDeployment}. */
+export function deploymentOf(ctx: Context): string | undefined {
+  return stateOf(ctx)[DEPLOYMENT];
+}
+
 interface State {
   [PLACE]?: string | undefined;
   [STREAM_FAILURE]?: unknown;
   [RATE_LIMIT]?: string;
+  [DEPLOYMENT]?: string;
 }
 
 function stateOf(ctx: Context): State {

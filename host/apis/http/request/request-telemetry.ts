@@ -7,7 +7,7 @@ import {
   type Span,
   type Telemetry,
 } from '../../../base/core/telemetry.ts';
-import { rateLimitOf, tracestateOf } from './request-context.ts';
+import { deploymentOf, rateLimitOf, tracestateOf } from './request-context.ts';
 
 /** Telemetry of one request. */
 export interface RequestRecord {
@@ -88,12 +88,14 @@ class OpenRequest implements RequestRecord {
     this.#durations.record(ms / 1000, this.#kind.answered(status), this.traceparent);
     const isCallersFault = status >= 400 && status <= 499;
     const requestId = String(this.#ctx.state['requestId']);
-    const attributes = { 'aana.request.id': requestId, 'http.response.status_code': status };
+    const attributes: Record<string, string | number> = {
+      ...{ 'aana.request.id': requestId, 'http.response.status_code': status },
+    };
     const policy = rateLimitOf(this.#ctx);
-    this.#span.end({
-      error: isCallersFault ? undefined : error,
-      attributes: policy === undefined ? attributes : { ...attributes, 'aana.rate_limit.policy': policy },
-    });
+    if (policy !== undefined) attributes['aana.rate_limit.policy'] = policy;
+    const deployment = deploymentOf(this.#ctx);
+    if (deployment !== undefined) attributes['aana.deployment'] = deployment;
+    this.#span.end({ error: isCallersFault ? undefined : error, attributes });
   }
 }
 

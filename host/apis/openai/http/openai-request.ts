@@ -5,7 +5,7 @@ import { headerName, MAX_IGNORED, readRequest, type RequestFields, unsupported }
 import type { RunContext } from '../run-context.ts';
 import type { HttpAppOptions } from '../../http/options.ts';
 import { type LargeParts, readBody } from '../../http/request/request-body.ts';
-import { abortOnClose } from '../../http/request/request-context.ts';
+import { abortOnClose, noteDeployment } from '../../http/request/request-context.ts';
 import { workContextOf } from '../../http/request/work-context.ts';
 import type { OpenAiRoutesOptions } from './openai-options.ts';
 
@@ -79,6 +79,7 @@ export async function withinTime<T>(
       ...workContextOf(ctx),
       ...ending,
       tellDeployment: (name) => {
+        noteDeployment(ctx, name);
         if (!ctx.headerSent) ctx.set(DEPLOYMENT_HEADER, encodeURI(name));
       },
       ignore: (param) => {
