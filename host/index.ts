@@ -8,7 +8,8 @@ export {
 export { AanaApp } from './application/app.ts';
 export type { AanaAppOptions, ConnectOptions, DeployOptions } from './application/app-options.ts';
 export type { BuildOptions } from './application/module/build-config.ts';
-export { Endpoint } from './application/endpoint/endpoint.ts';
+export { Endpoint, type RunRemoteOptions } from './application/endpoint/endpoint.ts';
+export type { Helper } from './base/modules/index.ts';
 export type {
   ClassEndpoint,
   ComponentEndpoint,

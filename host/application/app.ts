@@ -15,6 +15,8 @@ import { ConfigurationChanges } from './changes/configuration-changes.ts';
 import { AppConnection } from './attach/connection.ts';
 import { controlledApplication } from './attach/control.ts';
 import { requireDeclaredDeployments } from './endpoint/declared-deployments.ts';
+import type { Helper } from '../base/modules/index.ts';
+import type { RunRemoteOptions } from './endpoint/endpoint.ts';
 import { checkRegistration, type EndpointRegistration } from './endpoint/endpoint-registration.ts';
 import { APP_BRAND, APP_BRAND_VERSION } from './module/load-app.ts';
 import { httpFace } from './http-face.ts';
@@ -449,6 +451,19 @@ export class AanaApp implements AsyncDisposable {
    */
   async openImage(source: MediaSource, options: OpenImageOptions = {}): Promise<HeldImage> {
     return (await this.#services.openMedia()).openImage(source, withRequest(options));
+  }
+
+  /**
+   * Runs a function of the program in a process of its own, so that it computes without holding up other requests.
+   * Four of them run at a time; further ones wait. A helper ends with its signal. Rejects with the error that the
+   * helper throws, the signal's reason, or `HelperError`.
+   */
+  async runRemote<I extends z.core.$ZodType, O extends z.core.$ZodType>(
+    helper: Helper<I, O>,
+    input: z.core.input<I>,
+    options: RunRemoteOptions = {},
+  ): Promise<z.core.output<O>> {
+    return this.#services.runHelper(helper, input, withRequest(options).signal);
   }
 
   /**

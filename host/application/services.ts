@@ -1,3 +1,6 @@
+import type * as z from 'zod';
+import type { Helper } from '../base/modules/index.ts';
+import { runHelper } from './remote/run-helper.ts';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import {
@@ -400,6 +403,15 @@ export class Services {
     const registered = this.deployments.registered().get(name)?.definition;
     if ('definition' in given || given.type !== registered?.name) return given;
     return boundFrom(given, new Map([[given.type, registered]]), `deployment ${name}`);
+  }
+
+  runHelper<I extends z.core.$ZodType, O extends z.core.$ZodType>(
+    helper: Helper<I, O>,
+    input: z.core.input<I>,
+    signal: AbortSignal | undefined,
+  ): Promise<z.core.output<O>> {
+    const { config, log } = this.#options;
+    return runHelper(helper, input, { signal, env: childEnvironment(config), log: inArea(log, 'application') });
   }
 
   /** Opens the media service for plugins and for other processes of this user. Fetches ffmpeg if necessary. */

@@ -9,6 +9,7 @@ const ENTRIES = [
   'host/cli/main',
   'host/index',
   'host/apis/langchain/index',
+  'host/application/remote/helper-child',
   'host/inference/deployments/class/author',
   'host/inference/deployments/process/custom-deployment',
   'host/inference/devices/process/list-addon-devices',

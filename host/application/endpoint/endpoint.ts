@@ -3,6 +3,7 @@ import type { HeldAudio } from '../../apis/control/index.ts';
 import { fail } from '../../base/core/errors.ts';
 import type { AnyDeployment, HandleOf, HandleOptionsInput, HasMethods } from '../../inference/deployments/index.ts';
 import { type HostEndpointContext, type HostEndpointResult, isAsyncGenerator } from '../../endpoints/registry/index.ts';
+import type { Helper } from '../../base/modules/index.ts';
 import type { HeldImage, MediaSource, OpenAudioOptions, OpenImageOptions } from '../../io/media/index.ts';
 
 /** The parts of the application that an endpoint uses. */
@@ -15,6 +16,16 @@ export interface EndpointApplication {
   ): HandleOf<D>;
   openAudio(source: MediaSource, options?: OpenAudioOptions): Promise<HeldAudio>;
   openImage(source: MediaSource, options?: OpenImageOptions): Promise<HeldImage>;
+  runRemote<I extends z.core.$ZodType, O extends z.core.$ZodType>(
+    helper: Helper<I, O>,
+    input: z.core.input<I>,
+    options?: RunRemoteOptions,
+  ): Promise<z.core.output<O>>;
+}
+
+export interface RunRemoteOptions {
+  /** Ends the helper. Default: the signal of the request for which the code runs. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 let attachTo: (endpoint: Endpoint, application: EndpointApplication) => void;
@@ -83,6 +94,15 @@ export abstract class Endpoint<
   /** Like `AanaApp.openImage`. Available from `initialize` on; in `run` pass the `context` as options. */
   protected async openImage(source: MediaSource, options?: OpenImageOptions): Promise<HeldImage> {
     return this.#attached('images can be opened').openImage(source, options);
+  }
+
+  /** Like `AanaApp.runRemote`. Available from `initialize` on; in `run` pass the `context` as options. */
+  protected async runRemote<I extends z.core.$ZodType, O extends z.core.$ZodType>(
+    helper: Helper<I, O>,
+    input: z.core.input<I>,
+    options?: RunRemoteOptions,
+  ): Promise<z.core.output<O>> {
+    return this.#attached('helpers run').runRemote(helper, input, options);
   }
 
   #attached(what: string): EndpointApplication {

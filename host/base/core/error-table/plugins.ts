@@ -84,6 +84,12 @@ export const PLUGINS = {
     data: ['deployment'],
   },
   HostDenied: { kind: 'denied', when: 'The plugin sends a request to a host that it was not granted.', data: ['host'] },
+  HelperError: {
+    kind: 'internal',
+    when:
+      'A helper of the program cannot be imported, its process ends before it has a result, or its input or output ' +
+      'does not match its schema.',
+  },
   NestedHelper: { kind: 'denied', when: 'A helper of the plugin tries to start a helper.' },
   InvalidArguments: { kind: 'invalid-input', when: 'The plugin calls the host with invalid arguments.' },
   FilesDenied: { kind: 'denied', when: 'The arguments of a call by the plugin name files of the host.' },

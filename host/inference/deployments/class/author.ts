@@ -1,6 +1,8 @@
-// `aana-host/deployment`: the API for deployment classes. It imports nothing of the server, because replicas load it.
+// `aana-host/deployment`: the API for deployment classes and helpers. It imports nothing of the server, because their
+// processes load it.
 export { AanaError, type AanaErrorOptions, type ErrorKind } from '../../../base/core/errors.ts';
 export type { LogFields, Logger } from '../../../base/core/log/logger.ts';
+export { defineHelper, type Helper } from '../../../base/modules/helper.ts';
 export { InferenceException } from '../../replicas/process/inference-exception.ts';
 export * as schemas from '../../../base/schemas/index.ts';
 export { BaseTextGenerationDeployment } from './base-text-generation-deployment.ts';
