@@ -37,12 +37,13 @@ export async function start(
   attachHandles(deployment, calledDeployments(type.name, spec.called, host));
   const context = ({ models }: CustomSpec): DeploymentContext => ({ log, progress, models, artifactPath });
   await deployment.applyConfig?.(configOf(type, spec.config), context(spec));
+  let current = spec;
   const models =
     type.multiplexed &&
     new LoadedModels({
       limits: type.multiplexed,
       log,
-      load: (id) => deployment.loadModel!(id, { log, models: spec.models }),
+      load: (id) => deployment.loadModel!(id, { log, models: current.models }),
       onChange: onModels,
     });
   const methods = Object.entries(type.methods).map(([name, definition]) => {
@@ -59,6 +60,7 @@ export async function start(
     ...(deployment.reconfigure && {
       reconfigure: async (changed: CustomSpec) => {
         await deployment.reconfigure?.(configOf(type, changed.config), context(changed));
+        current = changed;
         models?.renew();
       },
     }),

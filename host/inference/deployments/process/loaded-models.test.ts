@@ -191,4 +191,21 @@ Models('refuses a model that is larger than all may be', async () => {
   assert.equal(gone, ['large', 'one'], 'two of 60 bytes are more than 100');
 });
 
+Models('says what is wrong with what a class returns, and goes on', async () => {
+  for (const [returned, message] of [
+    [undefined, 'loadModel returned no object for model wrong'],
+    ['text', 'loadModel returned no object for model wrong'],
+    [{ bytes: Number.NaN }, 'the bytes of model wrong must be a number from 0, not NaN'],
+    [{ bytes: -1 }, 'the bytes of model wrong must be a number from 0, not -1'],
+    [{ bytes: '5' }, 'the bytes of model wrong must be a number from 0, not 5'],
+  ] as const) {
+    const models = new LoadedModels({
+      ...{ limits: { maxModels: 1, maxBytes: 9 }, log: silentLogger, onChange: () => {} },
+      load: (id) => (id === 'wrong' ? (returned as never) : {}),
+    });
+    assert.is((await errorOf(models.use('wrong'), TypeError)).message, message);
+    (await models.use('good')).release();
+  }
+});
+
 Models.run();

@@ -171,7 +171,7 @@ export class LoadedModels {
     const { maxBytes = Infinity } = this.#options.limits;
     try {
       const model: LoadedModel = await this.#options.load(id);
-      const bytes = model.bytes ?? 0;
+      const bytes = bytesOf(id, model);
       if (bytes > maxBytes) {
         await this.#end(id, model);
         throw fail('ModelTooLarge', `model ${id} has ${bytes} bytes; the most for all models together is ${maxBytes}`);
@@ -230,4 +230,12 @@ export class LoadedModels {
     this.#reported = text;
     this.#options.onChange(ids);
   }
+}
+
+/** Returns the bytes of a model. Throws `TypeError` for what JavaScript lets a class return. */
+function bytesOf(id: string, model: unknown): number {
+  if (typeof model !== 'object' || model === null) throw new TypeError(`loadModel returned no object for model ${id}`);
+  const { bytes = 0 } = model as LoadedModel;
+  if (typeof bytes === 'number' && bytes >= 0 && bytes < Infinity) return bytes;
+  throw new TypeError(`the bytes of model ${id} must be a number from 0, not ${String(bytes)}`);
 }
