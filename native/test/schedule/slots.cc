@@ -317,6 +317,18 @@ void TestSlots() {
     of.slots.EndWaits();
     ExpectReused(third, 80);
   });
+  Test("a prompt that loses its slot and gets it again does not wait for those that waited for it", [] {
+    Fixture of(SequenceMemory::Sharing::kCells, 3);
+    auto& first = of.Admit(1, Numbers(0, 100));
+    auto& second = of.Admit(2, Numbers(0, 90));
+    auto& third = of.Admit(3, Numbers(0, 80));
+    Expect(second.awaits && third.awaits, "they do not wait");
+    auto sequence = of.slots.Release(first);
+    of.slots.Forget(first);
+    of.slots.Admit(sequence);
+    of.slots.EndWaits();
+    Expect(std::ranges::any_of(of.slots, [](const Slot& slot) { return !slot.awaits; }), "all wait for each other");
+  });
   Test("prompts with different keys share nothing", [] {
     Fixture of;
     of.Finish(1, Numbers(0, 50), "one");

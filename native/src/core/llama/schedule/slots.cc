@@ -354,6 +354,10 @@ std::unique_ptr<Sequence> Slots::Release(Slot& slot) {
   slot.used_at = ++clock_;
   slot.awaits.reset();
   slot.awaits_disk_until.reset();
+  // It may get a slot again before they look, and then would wait for those that wait for it.
+  for (auto& other : slots_) {
+    if (other.awaits && other.awaits->slot == slot.index) other.awaits->n_tokens = 0;
+  }
   if (EndsInImage(slot)) Truncate(slot, slot.decoded.size());
   return std::move(slot.sequence);
 }
