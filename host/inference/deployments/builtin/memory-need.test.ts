@@ -1,10 +1,19 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { loadConfig } from '../../../base/config/index.ts';
+import { LLAMA_VERSION } from '../../../setup/native-build/pins.ts';
 import { readGgufHeader } from './gguf-header.ts';
-import { embeddingMemory, llamaMemory, type LlamaMemorySettings, sumOfNeeds, whisperMemory } from './memory-need.ts';
+import {
+  embeddingMemory,
+  llamaMemory,
+  type LlamaMemorySettings,
+  sumOfNeeds,
+  whisperMemory,
+  WINDOW_PERIODS,
+} from './memory-need.ts';
 
 const Memory = suite('counting memory from model files');
 
@@ -179,6 +188,18 @@ Memory('counts windows of an architecture whose files do not say which layers ha
   const { contextBytes } = await llamaMemory(path, { ...SETTINGS, passTokens: 512 });
   assert.is(contextBytes, 256 * 2 * (4000 + 9 * 4 * 768)); // each sixth layer has none
 });
+
+const models = join(loadConfig().cache_dir, 'native', `llama.cpp-${LLAMA_VERSION}`, 'src', 'models');
+if (existsSync(models))
+  Memory('the layers without windows are those of llama.cpp', () => {
+    const names: Readonly<Record<string, string>> = { 'gpt-oss': 'openai-moe' };
+    for (const [architecture, period] of Object.entries(WINDOW_PERIODS)) {
+      const source = readFileSync(join(models, `${names[architecture] ?? architecture}.cpp`), 'utf8');
+      const arguments_ = /\bload_swa_pattern\(([^)]*)\)/.exec(source)?.[1];
+      assert.is(arguments_, `ml, ${period}`, architecture);
+    }
+  });
+else process.stdout.write(`SKIP the layers without windows are those of llama.cpp: ${models} is not there\n`);
 
 Memory('counts a draft model besides the model', () => {
   const [model, draft] = [

@@ -46,10 +46,12 @@ export type KvTypeName = keyof typeof KV_BYTES;
 export const KV_TYPES = Object.keys(KV_BYTES) as [KvTypeName, ...KvTypeName[]];
 
 /**
- * Of architectures whose files do not say it: one layer in so many has no window. Layers of others count as without
- * one.
+ * Of architectures whose files do not say it, as in llama.cpp: one layer in so many has no window. Layers of others
+ * count as without one.
  */
-const WINDOW_PERIODS: Readonly<Record<string, number>> = { gemma2: 2, gemma3: 6, gemma3n: 5, 'gpt-oss': 2, cohere2: 4 };
+export const WINDOW_PERIODS: Readonly<Record<string, number>> = {
+  ...{ gemma2: 2, gemma3: 6, gemma3n: 5, 'gpt-oss': 2, cohere2: 4 },
+};
 
 /** More than llama.cpp takes. */
 const MOST_LAYERS = 1024;
