@@ -225,10 +225,11 @@ class FakeProjector : public Projector {
   bool NeedsWholeImages() const override { return false; }
   size_t LeastTokens(const Sound&) const override { return 0; }
   Layout Read(const MediaPrompt&) const override { return {}; }
-  void Encode(const MediaPrompt& prompt, size_t part, std::vector<PromptImage>& images) override {
+  void Encode(const MediaPrompt& prompt, size_t part, std::vector<PromptImage>& images,
+              const std::function<bool()>& goes_on) override {
     const auto& picture = std::get<Image>(prompt.media[*prompt.parts[part].media]);
     for (auto& image : images) {
-      if (image.part != part) continue;
+      if (image.part != part || !goes_on()) continue;
       if (picture.digest[0] == kBrokenPicture) throw std::runtime_error("the picture is broken");
       image.embeddings = EmbeddingsOf(image, static_cast<int32_t>(picture.digest[0]));
     }

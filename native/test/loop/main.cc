@@ -3,6 +3,7 @@
 #include "tests.h"
 
 int main() {
+  aana::test::TestEncoder();
   aana::test::TestFairness();
   aana::test::TestInterruptions();
   aana::test::TestPauses();

@@ -2,6 +2,7 @@
 
 namespace aana::test {
 
+void TestEncoder();
 void TestFairness();
 void TestInterruptions();
 void TestPauses();

@@ -113,7 +113,13 @@ std::optional<Event> ImageEncoder::EncodeNext(ReadRequest& request, Projector& p
       numbers.insert(numbers.end(), first, first + static_cast<std::ptrdiff_t>(image.n_cells));
     }
     if (UseKept(request.terms.cache_key, tiles, numbers)) return std::nullopt;
-    projector.Encode(*request.media_prompt, next->part, request.images);
+    const auto goes_on = [this] {
+      std::lock_guard lock(mutex_);
+      return !is_current_cancelled_ && !is_stopping_;
+    };
+    projector.Encode(*request.media_prompt, next->part, request.images, goes_on);
+    // What was cancelled is not complete.
+    if (!goes_on()) return std::nullopt;
     Keep(request.terms.cache_key, tiles, std::move(numbers));
     return std::nullopt;
   } catch (const std::exception& error) {

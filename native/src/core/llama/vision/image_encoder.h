@@ -38,8 +38,8 @@ class ImageEncoder {
 
   // Any thread.
   void Post(ReadRequest request);
-  // False when the request is not here. Else it ends as cancelled, at the latest when the image that is encoded is
-  // done.
+  // False when the request is not here. Else it ends as cancelled, at the latest when the tile of an image, or the
+  // window of a sound, that is encoded is done.
   bool Cancel(RequestId id);
   // Ends what is here as cancelled.
   void Stop();

@@ -114,7 +114,8 @@ class MtmdProjector : public Projector {
   bool NeedsWholeImages() const override { return mtmd_decode_use_non_causal(context_.get(), nullptr); }
   size_t LeastTokens(const Sound& sound) const override;
   Layout Read(const MediaPrompt& prompt) const override;
-  void Encode(const MediaPrompt& prompt, size_t part, std::vector<PromptImage>& images) override;
+  void Encode(const MediaPrompt& prompt, size_t part, std::vector<PromptImage>& images,
+              const std::function<bool()>& goes_on) override;
 
  private:
   // The positions of the cells of a chunk whose first one has the position `begin`.
@@ -219,7 +220,8 @@ std::vector<std::array<llama_pos, 4>> MtmdProjector::Positions(const mtmd_input_
   return positions;
 }
 
-void MtmdProjector::Encode(const MediaPrompt& prompt, size_t part, std::vector<PromptImage>& images) {
+void MtmdProjector::Encode(const MediaPrompt& prompt, size_t part, std::vector<PromptImage>& images,
+                           const std::function<bool()>& goes_on) {
   const bool is_sound = std::holds_alternative<Sound>(prompt.media[*prompt.parts[part].media]);
   const auto chunks = is_sound ? Tokenize(context_.get(), Alone(prompt, prompt.parts[part]), 0)
                                : Tokenize(context_.get(), WithoutSounds(prompt), part);
@@ -237,6 +239,7 @@ void MtmdProjector::Encode(const MediaPrompt& prompt, size_t part, std::vector<P
     if (image.part != part) continue;
     if (mtmd_input_chunk_get_n_tokens(chunk) != image.n_cells)
       throw std::runtime_error("the encoder gave another number of tokens than it told");
+    if (!goes_on()) return;
     if (mtmd_encode_chunk(context_.get(), chunk) != 0) throw std::runtime_error("the encoder failed");
     const auto* values = mtmd_get_output_embd(context_.get());
     image.embeddings =

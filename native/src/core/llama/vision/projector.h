@@ -2,6 +2,7 @@
 
 #include <llama.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,9 +31,10 @@ class Projector {
   // Returns the tokens of a prompt with media, without looking at pixels and samples. Any thread. Throws
   // std::invalid_argument for media that the encoder does not take.
   virtual Layout Read(const MediaPrompt& prompt) const = 0;
-  // Computes the embeddings of the images of `layout` that come from the part `part` of the prompt. One thread at a
-  // time. Throws std::runtime_error.
-  virtual void Encode(const MediaPrompt& prompt, size_t part, std::vector<PromptImage>& images) = 0;
+  // Computes the embeddings of the images of `layout` that come from the part `part` of the prompt, as long as
+  // `goes_on`, which is asked before each. One thread at a time. Throws std::runtime_error.
+  virtual void Encode(const MediaPrompt& prompt, size_t part, std::vector<PromptImage>& images,
+                      const std::function<bool()>& goes_on) = 0;
 };
 
 // `model` must outlive the projector. Throws LoadError.
