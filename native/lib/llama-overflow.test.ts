@@ -243,14 +243,14 @@ test('a context that was moved is not kept on disk', async () => {
   const promptCache = { folder, maxBytes: 1e9, minTokens: 16 };
   const kept = (): number => readdirSync(folder).filter((name) => name.endsWith('.prompt')).length;
   {
-    await using llama = await TestEngine.load({ ...small, promptCache });
-    endOf(await llama.generate(story, { ...shift, maxTokens: 100 }));
+    await using llama = await TestEngine.load({ ...small, contextTokens: 128, promptCache });
+    endOf(await llama.generate(story, { ...shift, maxTokens: 200 }));
     assert.ok(llama.engine.counts.shifts > 0);
   }
   assert.is(kept(), 0);
   {
-    await using llama = await TestEngine.load({ ...small, promptCache });
-    endOf(await llama.generate(story, { ...shift, maxTokens: 4 }));
+    await using llama = await TestEngine.load({ ...small, contextTokens: 128, promptCache });
+    endOf(await llama.generate(story.repeat(4), { ...shift, maxTokens: 4 }));
   }
   assert.is(kept(), 1);
 });

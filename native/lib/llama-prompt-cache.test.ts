@@ -24,8 +24,8 @@ Cache.after(() => rmSync(root, { recursive: true }));
 let folders = 0;
 const newFolder = (): string => join(root, `cache-${(folders += 1)}`);
 
-/** About 50 tokens. */
-const beginning = 'Once upon a time there was a little girl who had a red ball and a big dog. '.repeat(3);
+/** About 76 tokens, of which a file keeps 64. */
+const beginning = 'Once upon a time there was a little girl who had a red ball and a big dog. '.repeat(4);
 const TOKENS = 40;
 const promptCache = (folder: string, maxBytes = 1e9): Partial<LlamaLoadOptions> => ({
   promptCache: { folder, maxBytes, minTokens: TOKENS },
@@ -91,15 +91,33 @@ test('a request can be cancelled while its prompt is read', async () => {
   assert.ok(endOf(await llama.generate(`${beginning}The dog`)).completionTokens > 0);
 });
 
-test('a dialog that grows is kept as its longest text', async () => {
-  const folder = newFolder();
-  await using llama = await TestEngine.load(promptCache(folder));
-  await llama.generate(beginning, { maxTokens: 4 });
-  await llama.generate(`${beginning}${beginning}`, { maxTokens: 4 });
-  await llama[Symbol.asyncDispose]();
-  assert.is(files(folder).length, 1);
-  assert.ok((await runOnce(`${beginning}${beginning}And`, promptCache(folder))).restored > 1.5 * TOKENS);
-});
+const sighted = join(root, 'sighted.gguf');
+writeTinyLlama(sighted, { hasImagePositions: true });
+for (const [form, changes] of [
+  ['cells for each sequence', {}],
+  ['shared cells', { kvUnified: true }],
+  ['values in another order', { flashAttention: 'off' }],
+  ['positions for images', { modelPath: sighted }],
+] as const)
+  test(`a dialog is written once, is there as a whole, and changes no text: ${form}`, async () => {
+    const folder = newFolder();
+    const written = new Map<string, number>();
+    let dialog = '';
+    for (let turn = 0; turn < 6; turn++) {
+      dialog += `${turn} ${beginning}`;
+      const options = { ...changes, contextTokens: 512, maxSequences: 2 + (turn % 2) };
+      const { text, restored } = await runOnce(dialog, { ...options, ...promptCache(folder) });
+      assert.ok(turn === 0 || restored > turn * TOKENS, `${restored} tokens in turn ${turn}`);
+      if (turn % 2 === 1) assert.is(text, (await runOnce(dialog, options)).text, `turn ${turn}`);
+      for (const name of files(folder)) {
+        const { ino, birthtimeNs, size } = statSync(join(folder, name), { bigint: true });
+        written.set(`${ino} ${birthtimeNs}`, Number(size));
+      }
+    }
+    const there = files(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0);
+    const bytes = [...written.values()].reduce((sum, size) => sum + size);
+    assert.is(bytes, there);
+  });
 
 test('short prompts are not kept', async () => {
   const folder = newFolder();
@@ -143,7 +161,6 @@ test('a file is of no use for another model, type of keys, adapter or tenant', a
   for (const run of [
     () => restored({}),
     () => restored({ modelPath: other }),
-    () => restored({ maxSequences: 3 }),
     () => restored(adapted, { adapter: { index: 0, scale: 1 } }),
     () => restored(adapted, { adapter: { index: 0, scale: 0.5 } }),
     () => restored({}, { tenant: 'one' }),

@@ -56,11 +56,11 @@ Prompts('a system prompt needs no computing after a restart, and the answer is t
   // numbers.
   const expected = await ask(['Hello!', 'What does article 3 cost?'], {});
   assert.is((await ask(['Hello!'], { prompt_cache: { path } })).cached, 0);
-  assert.is(readdirSync(path).length, 1);
+  assert.ok(readdirSync(path).length > 4); // a file for each 64 tokens
   assert.is(statSync(path).mode & 0o777, 0o700);
   const actual = await ask(['What does article 3 cost?'], { prompt_cache: { path } });
-  assert.ok(actual.cached > 300, `${actual.cached} tokens`);
-  assert.equal(actual, expected);
+  assert.ok(actual.cached > expected.cached - 64, `${actual.cached} of ${expected.cached} tokens`);
+  assert.is(actual.text, expected.text);
 });
 
 Prompts('users share no prompts where the cache is limited to one', async () => {

@@ -17,7 +17,6 @@
 #include "core/llama/model/adapters.h"
 #include "core/llama/gguf/gguf_check.h"
 #include "core/llama/model/shifting.h"
-#include "core/llama/prompt_cache/prompt_store.h"
 #include "core/llama/loop/ubatches.h"
 #include "core/llama/vision/projector.h"
 
@@ -60,11 +59,14 @@ int32_t NextByPasses(const Value& value) {
   return kPlainTokens + static_cast<int32_t>(value.passes % (kTokens - kPlainTokens));
 }
 
+constexpr uint32_t kStateMagic = 0xaf143cd8;
+
 Setup setup;
 std::mt19937 random_numbers;
 std::string first_misuse;
 int n_failures = 0;
 int n_images_taken_back = 0;
+int n_windows_lost = 0;
 std::mutex threads_mutex;
 std::set<std::thread::id> threads;
 const llama_memory_i* cache = nullptr;  // of the one context
@@ -115,6 +117,7 @@ void Set(const Setup& next) {
   random_numbers.seed(next.seed);
   n_failures = 0;
   n_images_taken_back = 0;
+  n_windows_lost = 0;
   std::lock_guard lock(threads_mutex);
   threads.clear();
 }
@@ -122,6 +125,7 @@ void Set(const Setup& next) {
 const std::string& FirstMisuse() { return first_misuse; }
 int NFailures() { return n_failures; }
 int NImagesTakenBack() { return n_images_taken_back; }
+int NWindowsLost() { return n_windows_lost; }
 
 size_t NThreads() {
   std::lock_guard lock(threads_mutex);
@@ -174,8 +178,15 @@ struct llama_model {
 struct llama_memory_i {
   virtual ~llama_memory_i() = default;
   std::map<llama_seq_id, std::vector<std::shared_ptr<aana::fake::Value>>> sequences;
+  // Where the tokens begin that layers with a window still have. Tokens that leave it are overwritten a little later.
+  std::map<llama_seq_id, llama_pos> window_begins;
   size_t n_cells = 0;  // of all sequences, or of each
   bool is_unified = false;
+
+  llama_pos WindowBegin(llama_seq_id id) const {
+    const auto found = window_begins.find(id);
+    return found == window_begins.end() ? 0 : found->second;
+  }
 
   size_t Used() const {
     std::vector<const void*> used;
@@ -210,12 +221,6 @@ void CheckGguf(const std::string&, std::string_view) {}
 bool CanShift(llama_context*, ggml_type) { return false; }
 Adapters::Adapters(const Model&, const std::vector<std::string>&) {}
 void Adapters::Apply(llama_context* context, const AdapterUse& use) const { context->adapter = use; }
-bool PromptStore::Fetch(const AdapterUse&, const std::string&, std::span<const llama_token>, size_t,
-                        PromptCache::OnFetched) {
-  return false;
-}
-void PromptStore::Save(const AdapterUse&, const std::string&, const std::vector<llama_token>&,
-                       const std::function<StateBytes(uint64_t)>&) {}
 void DraftModel::Guess(std::span<DraftDemand>) {}
 
 class FakeProjector : public Projector {
@@ -292,6 +297,86 @@ static Value NextValue(const llama_context& context, const llama_batch& batch, s
   return value;
 }
 
+// A state of a recurrent model is its values. Any other one has the form of that of llama.cpp's cache for attention,
+// with one layer, whose keys are the values.
+static uint32_t CachesOf(const llama_context& context) {
+  return context.memory.is_unified ? 1 : context.params.n_seq_max;
+}
+
+static std::vector<uint8_t> StateOf(const llama_context& context, llama_seq_id id) {
+  std::vector<uint8_t> state;
+  const auto put = [&](const auto& value) {
+    const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+    state.insert(state.end(), bytes, bytes + sizeof value);
+  };
+  const auto found = context.memory.sequences.find(id);
+  auto cells = found == context.memory.sequences.end() ? decltype(found->second)() : found->second;
+  if (setup.is_recurrent) {
+    for (const auto& cell : cells) put(*cell);
+    return state;
+  }
+  // A cache has its cells in any order. All cells of an image may be at one position.
+  const bool has_image = std::ranges::any_of(cells, [](const auto& cell) { return cell->token < 0; });
+  if (!has_image && !cells.empty()) std::ranges::rotate(cells, cells.begin() + setup.seed % cells.size());
+  put(kStateMagic);
+  put(id);
+  put(CachesOf(context));
+  for (uint32_t i = 0; i < CachesOf(context); i++) {
+    const bool is_here = context.memory.is_unified || i == static_cast<uint32_t>(id);
+    put(static_cast<uint32_t>(is_here ? cells.size() : 0));
+    if (!is_here || cells.empty()) continue;
+    for (const auto& cell : cells) {
+      put(cell->position);
+      put(uint32_t{1});
+      put(id);
+    }
+    put(uint32_t{0});
+    put(uint32_t{1});
+    put(int32_t{0});
+    put(uint64_t{sizeof(Value)});
+    for (const auto& cell : cells) put(*cell);
+  }
+  // A state lacks what has left the window, also where the cache has it.
+  if (setup.n_window > 0) {
+    const auto last =
+        cells.empty() ? 0 : std::ranges::max(cells, {}, [](const auto& cell) { return cell->position; })->position;
+    put(std::max(context.memory.WindowBegin(id), last - setup.n_window + 1));
+  }
+  return state;
+}
+
+static std::vector<std::shared_ptr<Value>> CellsOf(const llama_context& context, std::span<const uint8_t> state) {
+  std::vector<std::shared_ptr<Value>> cells;
+  const auto take = [&]<class Number>(Number number) {
+    Expect(state.size() >= sizeof number, "a state that is too short");
+    std::memcpy(&number, state.data(), sizeof number);
+    state = state.subspan(sizeof number);
+    return number;
+  };
+  if (setup.is_recurrent) {
+    while (!state.empty()) cells.push_back(std::make_shared<Value>(take(Value())));
+    return cells;
+  }
+  Expect(take(uint32_t{}) == kStateMagic, "no state");
+  take(llama_seq_id{});
+  Expect(take(uint32_t{}) == CachesOf(context), "a state of a context with another number of caches");
+  for (uint32_t i = 0; i < CachesOf(context); i++) {
+    const auto n = take(uint32_t{});
+    if (n == 0) continue;
+    for (uint32_t cell = 0; cell < n; cell++) {
+      take(llama_pos{});
+      Expect(take(uint32_t{}) == 1, "a cell of several sequences");
+      take(llama_seq_id{});
+    }
+    Expect(take(uint32_t{}) == 0 && take(uint32_t{}) == 1 && take(int32_t{}) == 0, "a state of other layers");
+    Expect(take(uint64_t{}) == sizeof(Value), "a state of other keys");
+    for (uint32_t cell = 0; cell < n; cell++) cells.push_back(std::make_shared<Value>(take(Value())));
+  }
+  Expect(state.empty(), "a state that is too long");
+  std::ranges::stable_sort(cells, {}, [](const auto& cell) { return cell->position; });
+  return cells;
+}
+
 extern "C" {
 
 llama_model_params llama_model_default_params() { return {}; }
@@ -314,7 +399,12 @@ int32_t llama_token_to_piece(const llama_vocab*, llama_token token, char* text, 
   return 1;
 }
 int32_t llama_model_n_ctx_train(const llama_model*) { return 4096; }
-int32_t llama_model_n_swa(const llama_model*) { return 0; }
+int32_t llama_model_n_swa(const llama_model*) { return setup.n_window; }
+int32_t llama_model_meta_val_str(const llama_model*, const char*, char*, size_t) { return -1; }
+bool llama_model_has_encoder(const llama_model*) { return false; }
+bool llama_model_has_decoder(const llama_model*) { return true; }
+int32_t llama_split_prefix(char*, size_t, const char*, int32_t, int32_t) { return 0; }
+int32_t llama_split_path(char*, size_t, const char*, int32_t, int32_t) { return 0; }
 int32_t llama_model_desc(const llama_model*, char* text, size_t) { return *text = '\0'; }
 uint64_t llama_model_size(const llama_model*) { return 0; }
 uint64_t llama_model_n_params(const llama_model*) { return 0; }
@@ -385,6 +475,13 @@ int32_t llama_decode(llama_context* context, llama_batch batch) {
     auto& cells = memory.sequences[id];
     Expect(id >= 0 && id < static_cast<llama_seq_id>(context->params.n_seq_max), "a sequence that does not exist");
     const auto value = NextValue(*context, batch, i, cells.empty() ? nullptr : cells.back().get());
+    auto& window_begin = memory.window_begins[id];
+    Expect(setup.n_window == 0 || window_begin <= std::max(0, value.position - setup.n_window + 1),
+           "a token whose window is gone");
+    if (setup.n_window > 0 && !context->params.swa_full) {
+      const auto n_more = static_cast<llama_pos>(random_numbers() % 16);
+      window_begin = std::max(window_begin, value.position + 1 - setup.n_window - n_more);
+    }
     const size_t n_free = memory.n_cells - (memory.is_unified ? n_used++ : cells.size());
     Expect(n_free > 0, "a decode of " + std::to_string(n) + " tokens where " + std::to_string(i) + " cells are free");
     cells.push_back(std::make_shared<Value>(value));
@@ -403,13 +500,17 @@ float* llama_get_logits_ith(llama_context* context, int32_t index) {
   return found == context->logits.end() ? nullptr : found->second.data();
 }
 
-void llama_memory_clear(llama_memory_t memory, bool) { memory->sequences.clear(); }
+void llama_memory_clear(llama_memory_t memory, bool) {
+  memory->sequences.clear();
+  memory->window_begins.clear();
+}
 bool llama_memory_seq_rm(llama_memory_t memory, llama_seq_id id, llama_pos from, llama_pos) {
   auto& cells = memory->sequences[id];
   const auto first = std::ranges::find_if(cells, [from](const auto& cell) { return cell->position >= from; });
   if (setup.is_recurrent && first != cells.begin() && first != cells.end()) return false;
   if (first != cells.end() && cells.back()->n_image_left > 0) n_images_taken_back++;
   cells.erase(first, cells.end());
+  if (cells.empty()) memory->window_begins.erase(id);
   return true;
 }
 void llama_memory_seq_cp(llama_memory_t memory, llama_seq_id from, llama_seq_id to, llama_pos, llama_pos n) {
@@ -420,13 +521,18 @@ void llama_memory_seq_cp(llama_memory_t memory, llama_seq_id from, llama_seq_id 
   const auto end = std::ranges::find_if(source, [n](const auto& cell) { return cell->position >= n; });
   Expect(end == source.begin() || (*std::prev(end))->n_image_left == 0, "a part of an image is shared");
   memory->sequences[to].assign(source.begin(), end);
+  memory->window_begins[to] = memory->WindowBegin(from);
 }
 bool llama_memory_can_shift(llama_memory_t) { return false; }
 void llama_memory_seq_add(llama_memory_t, llama_seq_id, llama_pos, llama_pos, llama_pos) {
   Expect(false, "cells are moved");
 }
 llama_pos llama_memory_seq_pos_min(llama_memory_t memory, llama_seq_id id) {
-  return memory->sequences[id].empty() ? -1 : 0;
+  const auto& cells = memory->sequences[id];
+  if (cells.empty()) return -1;
+  if (memory->WindowBegin(id) <= cells.back()->position) return memory->WindowBegin(id);
+  n_windows_lost++;
+  return -1;
 }
 
 llama_pos llama_memory_seq_pos_max(llama_memory_t memory, llama_seq_id id) {
@@ -434,24 +540,20 @@ llama_pos llama_memory_seq_pos_max(llama_memory_t memory, llama_seq_id id) {
   return cells.empty() ? -1 : cells.back()->position;
 }
 
-size_t llama_state_seq_get_size(llama_context* context, llama_seq_id id) {
-  return context->memory.sequences[id].size() * sizeof(Value);
-}
+size_t llama_state_seq_get_size(llama_context* context, llama_seq_id id) { return StateOf(*context, id).size(); }
 size_t llama_state_seq_get_data(llama_context* context, uint8_t* data, size_t size, llama_seq_id id) {
-  for (const auto& cell : context->memory.sequences[id]) {
-    std::memcpy(data, cell.get(), sizeof(Value));
-    data += sizeof(Value);
-  }
+  const auto state = StateOf(*context, id);
+  Expect(size == state.size(), "a state of another size");
+  std::ranges::copy(state, data);
   return size;
 }
 size_t llama_state_seq_set_data(llama_context* context, const uint8_t* data, size_t size, llama_seq_id id) {
-  auto& cells = context->memory.sequences[id];
-  cells.clear();
-  for (size_t i = 0; i < size / sizeof(Value); i++) {
-    Value value;
-    std::memcpy(&value, data + i * sizeof(Value), sizeof(Value));
-    cells.push_back(std::make_shared<Value>(value));
-  }
+  const size_t n_window_bytes = setup.n_window > 0 ? sizeof(llama_pos) : 0;
+  Expect(size >= n_window_bytes, "a state that is too short");
+  auto cells = CellsOf(*context, {data, size - n_window_bytes});
+  if (n_window_bytes > 0) std::memcpy(&context->memory.window_begins[id], data + size - n_window_bytes, n_window_bytes);
+  Expect(context->memory.is_unified || cells.size() <= context->memory.n_cells, "a state of too many cells");
+  context->memory.sequences[id] = std::move(cells);
   return size;
 }
 

@@ -37,6 +37,7 @@ llama::Embeddings EmbeddingsOf(const llama::PromptImage& image, int32_t picture)
 struct Setup {
   bool is_recurrent = false;
   bool has_image_positions = false;  // the position of a cell of an image has four numbers
+  int32_t n_window = 0;              // tokens to which a token attends; 0: all before it
   double abandoned = 0;              // probability that a decode is abandoned in the middle
   double failing = 0;                // probability that it fails
   uint32_t seed = 1;
@@ -54,6 +55,9 @@ int NFailures();
 
 // Images of which a part was taken back since Set.
 int NImagesTakenBack();
+
+// Sequences whose windows were taken back too far since Set.
+int NWindowsLost();
 
 // What the cache of the one context holds: cells, and sequences that end in the middle of an image.
 size_t NUsedCells();

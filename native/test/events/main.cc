@@ -1,14 +1,17 @@
 // Random sequences of events to the decode loop of the language model engine: arrivals, also with images,
 // cancellations, slow readers, deadlines, guessed tokens, adapters, too few cells, kept states and less room for them,
-// images that cannot be encoded, and decodes that fail or are abandoned. The library below the loop is a fake whose
-// next token follows from the tokens in the cache, so each answer has one right text, also when its sequence shares a
-// beginning or is computed again. Time is a number that the events move on. After each turn, what the engine tells of
-// itself is compared with the fake's cache, and no request may be open that should have ended or gone on.
+// prompts on disk, windows of attention, images that cannot be encoded, and decodes that fail or are abandoned. The
+// library below the loop is a fake whose next token follows from the tokens in the cache, so each answer has one right
+// text, also when its sequence shares a beginning or is computed again. Time is a number that the events move on. After
+// each turn, what the engine tells of itself is compared with the fake's cache, and no request may be open that should
+// have ended or gone on.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -16,6 +19,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -38,6 +42,7 @@ namespace {
 
 using namespace llama;
 using std::chrono::milliseconds;
+namespace fs = std::filesystem;
 
 struct Totals {
   uint64_t n_requests = 0;
@@ -54,10 +59,12 @@ struct Totals {
   uint64_t n_kept_hits = 0;
   uint64_t n_kept_tokens = 0;
   uint64_t n_kept_limits = 0;
+  uint64_t n_restored = 0;
   uint64_t n_images = 0;
   uint64_t n_images_reused = 0;
   uint64_t n_images_taken_back = 0;
   uint64_t n_images_failed = 0;
+  uint64_t n_windows_lost = 0;
   uint64_t n_steps = 0;
   uint64_t n_passes = 0;
 };
@@ -99,14 +106,40 @@ constexpr int64_t kMostUnread = 64;
 // abandoned.
 constexpr int kMostTurnsWithoutText = 40;
 
+// A folder of this process for prompts on disk, and for files that stand for a model and its adapters.
+class Folder {
+ public:
+  Folder() {
+    std::string path = fs::temp_directory_path() / "aana-event-fuzz-XXXXXX";
+    if (!mkdtemp(path.data())) throw std::runtime_error("no folder can be made in " + path);
+    path_ = path;
+    for (const auto* name : {"model", "first adapter", "second adapter"}) std::ofstream(path_ / name) << name;
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string File(const std::string& name) const { return path_ / name; }
+  // Empty again.
+  std::string Prompts() const {
+    fs::remove_all(path_ / "prompts");
+    return path_ / "prompts";
+  }
+
+ private:
+  fs::path path_;
+};
+
 // The events of one engine.
 class EventSequence {
  public:
-  EventSequence(uint32_t seed, Totals& totals) : random_(seed), totals_(totals) {
+  EventSequence(uint32_t seed, const Folder& folder, Totals& totals) : random_(seed), totals_(totals) {
     sight_ = OneIn(2) ? Sight::kNone : static_cast<Sight>(1 + UpTo(2));
     is_recurrent_ = OneIn(8);
+    const bool has_windows = !is_recurrent_ && OneIn(6);
     fake::Set({.is_recurrent = is_recurrent_,
                .has_image_positions = sight_ == Sight::kPositions,
+               .n_window = has_windows ? 8 + UpTo(40) : 0,
                .abandoned = OneIn(3) ? 0.05 : 0,
                .failing = OneIn(10) ? 0.01 : 0,
                .seed = seed});
@@ -118,8 +151,9 @@ class EventSequence {
     options_.n_sequences = 1 + (has_many_scores_ ? 2 + UpTo(2) : UpTo(4));
     // Only long beginnings have whole chunks that reproducible requests share.
     is_mostly_reproducible_ = !has_many_scores_ && OneIn(8);
-    const bool has_long_beginnings = has_many_scores_ || is_mostly_reproducible_;
-    options_.n_context = sight_ == Sight::kNone && !has_long_beginnings ? 96 : 160;
+    const bool keeps_on_disk = OneIn(6);
+    const bool has_long_beginnings = has_many_scores_ || is_mostly_reproducible_ || keeps_on_disk;
+    options_.n_context = keeps_on_disk ? 224 : sight_ == Sight::kNone && !has_long_beginnings ? 96 : 160;
     // With few tokens in a pass, a step of too many does not fit into a batch.
     if (OneIn(2)) options_.n_ubatch = 32 + UpTo(32);
     options_.n_drafted = OneIn(2) ? UpTo(8) : 0;
@@ -127,20 +161,35 @@ class EventSequence {
     options_.least_sampling_work = std::chrono::microseconds(0);
     options_.kv_unified = OneIn(4) && !is_mostly_reproducible_;
     if (OneIn(2) && !is_mostly_reproducible_) options_.n_cells = options_.n_context + UpTo(100);
+    // A common cache keeps all windows.
+    options_.keeps_all_windows = !has_windows || options_.kv_unified || options_.n_cells > 0 || OneIn(4);
     tenants_share_ = has_many_scores_ || OneIn(2);
     options_.reader_timeout = milliseconds(3000);
     has_slow_readers_ = OneIn(6);
     n_adapters_ = !has_many_scores_ && OneIn(3) ? 1 + UpTo(1) : 0;
     // A state has at least 1,400 bytes.
     if (!OneIn(3)) options_.n_kept_bytes = most_kept_ = static_cast<uint64_t>(OneIn(2) ? UpTo(8000) : UpTo(100'000));
-    prompts_.emplace(random_, sight_, has_long_beginnings ? 50 : 5);
+    if (keeps_on_disk) {
+      // With fewer slots and states, more has to come from disk.
+      options_.n_sequences = 1 + UpTo(options_.n_sequences - 1);
+      if (OneIn(2)) options_.n_kept_bytes = most_kept_ = 0;
+      options_.model_path = folder.File("model");
+      options_.adapters = {folder.File("first adapter"), folder.File("second adapter")};
+      // A block has 3,600 bytes.
+      options_.prompt_cache = {.folder = folder.Prompts(),
+                               .max_bytes = static_cast<uint64_t>(OneIn(2) ? UpTo(20'000) : 1'000'000),
+                               .n_least = 1 + UpTo(70)};
+    }
+    // Only long beginnings fill blocks of prompts on disk.
+    prompts_.emplace(random_, sight_, keeps_on_disk ? 100 : has_long_beginnings ? 50 : 5);
   }
 
   void Run() {
     const Model model(options_, {});
     const Context context(model, options_, nullptr, nullptr);
     const Adapters adapters(model, {});
-    DecodeLoop loop(model, context, adapters, nullptr, nullptr, options_, inbox_, outbox_, counters_);
+    if (!options_.prompt_cache.folder.empty()) store_ = std::make_unique<PromptStore>(model, context, options_);
+    DecodeLoop loop(model, context, adapters, nullptr, store_.get(), options_, inbox_, outbox_, counters_);
     // Its thread makes the order of arrivals depend on the machine, so only some sequences of events have it.
     if (sight_ != Sight::kNone && OneIn(4)) StartEncoder(model);
     const int n_requests = 4 + UpTo(8);
@@ -176,9 +225,11 @@ class EventSequence {
     totals_.n_idle += counts.n_idle;
     totals_.n_kept_hits += counts.n_kept_hits;
     totals_.n_kept_tokens += counts.n_kept_tokens;
+    totals_.n_restored += counts.n_restored;
     totals_.n_steps += counts.n_steps;
     totals_.n_passes += counts.n_ubatches;
     totals_.n_images_taken_back += static_cast<uint64_t>(fake::NImagesTakenBack());
+    totals_.n_windows_lost += static_cast<uint64_t>(fake::NWindowsLost());
   }
 
  private:
@@ -315,7 +366,10 @@ class EventSequence {
     for (auto& event : outbox_.Take().events) Take(event);
     if (!fake::FirstMisuse().empty()) throw std::runtime_error("llama.cpp was misused: " + fake::FirstMisuse());
     CheckCache();
-    if (!has_computed) CheckIdle();
+    if (!has_computed && store_)
+      std::this_thread::yield();  // a prompt may be read
+    else if (!has_computed)
+      CheckIdle();
     for (const auto& [id, request] : open_) CheckOpen(id, request, begun_at);
   }
 
@@ -358,11 +412,12 @@ class EventSequence {
     expect(!request.deadline || *request.deadline > begun_at, "goes on behind its deadline");
     expect(!request.full_since || *request.full_since + options_.reader_timeout > begun_at,
            "goes on without its reader");
-    // One of a recurrent model reads its prompt again when a decode is abandoned.
+    // One of a recurrent model, or whose window is gone, reads its prompt again when a decode is abandoned.
     const auto counts = counters_.Read();
     const bool has_slot =
         counts.n_paused == 0 && (request.has_slot_for_good || (!request.text.empty() && counts.n_preempted == 0));
-    expect(!has_slot || request.was_slow || is_recurrent_ || request.n_turns_without_text <= kMostTurnsWithoutText,
+    const bool reads_again = is_recurrent_ || !options_.keeps_all_windows;
+    expect(!has_slot || request.was_slow || reads_again || request.n_turns_without_text <= kMostTurnsWithoutText,
            "gets no further text");
   }
 
@@ -488,7 +543,9 @@ class EventSequence {
   std::set<RequestId> in_encoder_;
   RequestId last_id_ = 0;
   std::unique_ptr<Projector> projector_;
-  std::unique_ptr<ImageEncoder> encoder_;  // last, because its thread uses the members above
+  // Last, because their threads use the members above.
+  std::unique_ptr<PromptStore> store_;
+  std::unique_ptr<ImageEncoder> encoder_;
 };
 
 }  // namespace
@@ -501,10 +558,11 @@ int main(int argc, char** argv) {
   }
   const auto first = static_cast<uint32_t>(std::strtoul(argv[2], nullptr, 10));
   const auto n = static_cast<uint32_t>(std::strtoul(argv[1], nullptr, 10));
+  const aana::test::Folder folder;
   aana::test::Totals totals;
   for (uint32_t seed = first; seed < first + n; seed++) {
     try {
-      aana::test::EventSequence(seed, totals).Run();
+      aana::test::EventSequence(seed, folder, totals).Run();
     } catch (const std::exception& error) {
       std::fprintf(stderr, "with seed %u: %s\n", seed, error.what());
       return 1;
@@ -521,8 +579,10 @@ int main(int argc, char** argv) {
       "%llu idle tokens\n",
       count(totals.n_steps), count(totals.n_passes), count(totals.n_preempted), count(totals.n_paused),
       count(totals.n_reused), count(totals.n_accepted), count(totals.n_idle));
-  std::printf("%llu prompt tokens from %llu kept states, whose room changed %llu times\n", count(totals.n_kept_tokens),
-              count(totals.n_kept_hits), count(totals.n_kept_limits));
+  std::printf("%llu prompt tokens from %llu kept states, whose room changed %llu times, and %llu from disk\n",
+              count(totals.n_kept_tokens), count(totals.n_kept_hits), count(totals.n_kept_limits),
+              count(totals.n_restored));
+  std::printf("%llu windows taken back too far\n", count(totals.n_windows_lost));
   std::printf(
       "%llu images, %llu reused, %llu taken back in their middle, %llu requests with images that cannot be encoded\n",
       count(totals.n_images), count(totals.n_images_reused), count(totals.n_images_taken_back),

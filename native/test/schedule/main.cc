@@ -8,6 +8,7 @@ int main() {
   aana::test::TestPromptCache();
   aana::test::TestShares();
   aana::test::TestSlots();
+  aana::test::TestStateParts();
   aana::test::TestSteps();
   return aana::test::ExitStatus();
 }

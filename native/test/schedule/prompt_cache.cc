@@ -7,13 +7,21 @@
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <map>
+#include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#ifndef _WIN32
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
 #include "../check.h"
+#include "core/llama/prompt_cache/state_parts.h"
 #include "helpers.h"
+#include "states.h"
 #include "tests.h"
 
 namespace aana::test {
@@ -37,9 +45,16 @@ struct Folder {
                   ("aana-prompts-" + std::to_string(std::chrono::steady_clock::now().time_since_epoch().count()));
 };
 
-SavedPrompt Prompt(std::vector<TokenId> tokens, size_t n_bytes = 1000, const std::string& key = "key") {
+constexpr size_t kBlock = PromptCache::kBlockTokens;
+
+PromptBlock Block(std::vector<TokenId> tokens, size_t n_bytes = 1000) {
   StateBytes state(n_bytes);
   std::memset(state.bytes.get(), static_cast<int>(tokens.size() % 256), n_bytes);
+  return {"key", 64, std::move(tokens), std::move(state)};
+}
+
+SavedPrompt Prompt(std::vector<TokenId> tokens, const std::string& key = "key", const StateForm& form = {}) {
+  auto state = StateOf(tokens, form);
   return {key, std::move(tokens), std::move(state)};
 }
 
@@ -47,11 +62,25 @@ PromptFiles Files(const Folder& folder, uint64_t max_bytes = kRoomy) { return {f
 
 // What a cache reads; null when it has nothing.
 std::unique_ptr<SavedPrompt> Fetched(PromptCache& cache, const std::vector<TokenId>& tokens, size_t n_there = 0) {
-  const auto match = cache.Find("key", tokens, n_there, 1U << 20);
-  if (!match) return nullptr;
   std::promise<std::unique_ptr<SavedPrompt>> promise;
-  cache.Fetch(*match, [&](auto prompt) { promise.set_value(std::move(prompt)); });
+  if (!cache.Fetch("key", tokens, n_there, [&](auto prompt) { promise.set_value(std::move(prompt)); })) return nullptr;
   return promise.get_future().get();
+}
+
+// Saves a prompt and waits until it is written.
+void SaveAll(const Folder& folder, SavedPrompt prompt, uint64_t max_bytes = kRoomy, bool cuts = true) {
+  PromptCache(Files(folder, max_bytes), 16, 1, cuts).Save(std::move(prompt));
+}
+
+// The files of a folder, with what is written in them at the moment.
+std::map<fs::path, ino_t> Inodes(const Folder& folder) {
+  std::map<fs::path, ino_t> inodes;
+  for (const auto& path : folder.files()) {
+    struct stat status{};
+    stat(path.c_str(), &status);
+    inodes[path] = status.st_ino;
+  }
+  return inodes;
 }
 
 void Damage(const fs::path& path, std::streamoff at) {
@@ -65,14 +94,13 @@ void Damage(const fs::path& path, std::streamoff at) {
 }  // namespace
 
 void TestPromptCache() {
-  Test("a saved prompt is read as it was written, also by another process", [] {
+  Test("a block is read as it was written, also by another process", [] {
     const Folder folder;
-    PromptFiles(folder.path, "model", kRoomy).Write(Prompt(Numbers(1, 40)));
-    const auto files = Files(folder).List();
-    Expect(files.size() == 1 && files[0].tokens == Numbers(1, 40) && files[0].key == "key", "the head");
-    const auto prompt = Files(folder).Read(files[0].name);
-    Expect(prompt && prompt->tokens == Numbers(1, 40) && prompt->state.size == 1000 && prompt->state.bytes[999] == 40,
-           "the prompt");
+    Files(folder).Write(5, Block(Numbers(1, 40)));
+    Expect(Files(folder).List() == std::vector<uint64_t>{5}, "its number");
+    const auto block = Files(folder).Read(5);
+    Expect(block && block->key == "key" && block->first == 64 && block->tokens == Numbers(1, 40), "its tokens");
+    Expect(block->state.size == 1000 && block->state.bytes[999] == 40, "its state");
     Expect(PromptFiles(folder.path, "another model", kRoomy).List().empty(), "another model has no file");
     const auto permissions = fs::status(folder.files()[0]).permissions();
     Expect((permissions & (fs::perms::group_all | fs::perms::others_all)) == fs::perms::none,
@@ -80,51 +108,45 @@ void TestPromptCache() {
   });
 
   Test("damaged files are deleted, others are left alone", [] {
-    for (const std::streamoff at : {0, 9, 17, 30, 45, 60, 100, -1000, -500, -1}) {
-      const Folder folder;
+    Folder folder;
+    for (const std::streamoff at : {0, 9, 17, 25, 30, 45, 60, 100, -1000, -500, -1}) {
       auto files = Files(folder);
-      const auto name = files.Write(Prompt(Numbers(1, 40)));
-      Damage(folder.path / name, at);
-      Expect(!files.Read(name) && folder.files().empty(), "damage at " + std::to_string(at));
+      files.Write(1, Block(Numbers(1, 40)));
+      Damage(folder.files()[0], at);
+      Expect(!files.Read(1) && folder.files().empty(), "damage at " + std::to_string(at));
     }
     for (const uintmax_t n_bytes : {0, 1, 47, 48, 60, 200, 1000}) {
-      const Folder folder;
       auto files = Files(folder);
-      const auto name = files.Write(Prompt(Numbers(1, 40)));
-      fs::resize_file(folder.path / name, n_bytes);
-      Expect(files.List().empty() && folder.files().empty(), "cut at " + std::to_string(n_bytes));
+      files.Write(1, Block(Numbers(1, 40)));
+      fs::resize_file(folder.files()[0], n_bytes);
+      Expect(!files.Read(1) && folder.files().empty(), "cut at " + std::to_string(n_bytes));
     }
-    const Folder folder;
     auto files = Files(folder);
-    const auto name = files.Write(Prompt(Numbers(1, 40)));
-    std::ofstream(folder.path / name, std::ios::app) << "more";
+    files.Write(1, Block(Numbers(1, 40)));
+    auto path = folder.files()[0].string();
+    std::ofstream(path, std::ios::app) << "more";
+    Expect(!files.Read(1) && folder.files().empty(), "a file that is too long");
     std::ofstream(folder.path / "notes.prompt") << "mine";
-    auto other_name = name;
-    other_name[20] = other_name[20] == 'a' ? 'b' : 'a';
-    fs::create_directory(folder.path / other_name);
-    other_name[21] = other_name[21] == 'a' ? 'b' : 'a';
-    fs::create_symlink("/etc/passwd", folder.path / other_name);
-    Expect(files.List().empty() && folder.files().size() == 3, "others are left alone");
-    PromptFiles(folder.path, "model", 2000).Write(Prompt(Numbers(1, 40)));
-    PromptFiles(folder.path, "model", 2000).Write(Prompt(Numbers(2, 40)));
-    Expect(folder.files().size() == 4, "also when room is made");
+    path[path.size() - 8] = 'a';
+    fs::create_directory(path);
+    path[path.size() - 8] = 'b';
+    fs::create_symlink("/etc/passwd", path);
+    Expect(files.List().empty() && !files.Read(10) && !files.Read(11) && folder.files().size() == 3,
+           "others are left alone");
+    PromptFiles(folder.path, "model", 1000).MakeRoom(1000);
+    Expect(folder.files().size() == 3, "also when room is made");
   });
 
-  Test("all files together keep to the limit, and the one that was used the longest ago goes first", [] {
+  Test("room is made by those that were used the longest ago", [] {
     const Folder folder;
     auto files = Files(folder, 3500);
-    std::vector<std::string> names;
-    for (const TokenId first : {100, 200, 300}) {
-      names.push_back(files.Write(Prompt(Numbers(first, 10))));
-      fs::last_write_time(folder.path / names.back(),
-                          fs::file_time_type::clock::now() - std::chrono::seconds(1000 - first));
-    }
-    files.Touch(names[0]);
-    names.push_back(files.Write(Prompt(Numbers(400, 10))));
-    const auto has = [&](size_t i) { return fs::exists(folder.path / names[i]); };
-    Expect(has(0) && !has(1) && has(2) && has(3), "the second is deleted");
-    Expect(files.Write(Prompt(Numbers(1, 10), 4000)).empty() && folder.files().size() == 3,
-           "one that is too large is not written");
+    for (const uint64_t number : {1, 2, 3}) files.Write(number, Block(Numbers(1, 10)));
+    const std::vector<uint64_t> order{3, 1, 2};
+    files.Touch(order);
+    files.MakeRoom(PromptFiles::SizeOf(Block(Numbers(1, 10))));
+    auto left = files.List();
+    std::ranges::sort(left);
+    Expect(left == std::vector<uint64_t>{1, 3}, "the last one that was touched goes");
   });
 
   Test("files that writers left unfinished are deleted after a while", [] {
@@ -136,91 +158,177 @@ void TestPromptCache() {
     Expect(folder.files().size() == 1 && folder.files()[0].filename() == "new.prompt.tmp", "one of two");
   });
 
-  Test("the longest beginning is found, also after a restart", [] {
+  Test("the longest beginning in whole blocks is found, also after a restart and by another number of caches", [] {
     const Folder folder;
-    {
-      PromptCache cache(Files(folder), 16, false);
-      cache.Save(Prompt(Numbers(1, 40)));
-      cache.Save(Prompt(Numbers(1000, 100)));
-      cache.Save(Prompt(Numbers(1, 80), 1000, "another key"));
+    const auto tokens = Numbers(1, 5 * kBlock + 20);
+    SaveAll(folder, Prompt(tokens, "key", {.n_caches = 3, .cache = 1, .n_rotated = 7}));
+    for (const uint32_t n_caches : {1, 4}) {
+      PromptCache cache(Files(folder), 16, n_caches, true);
+      for (const size_t n : {kBlock, 2 * kBlock + 1, 4 * kBlock - 1, tokens.size(), tokens.size() + 100}) {
+        auto asked = Numbers(1, n);
+        if (n > kBlock) asked.back() = 0;
+        const auto prompt = Fetched(cache, asked);
+        const size_t n_found = std::min<size_t>((n > kBlock ? n - 1 : n) / kBlock, 5) * kBlock;
+        Expect(prompt && prompt->tokens == Numbers(1, n_found), std::to_string(n) + " tokens");
+        const auto state = StateOf(prompt->tokens, {});
+        const auto parts = StateParts::Of(state.span(), n_found);
+        Expect(std::ranges::equal(prompt->state.span(), StateParts::Join({&*parts, 1}, n_caches).span()), "the state");
+      }
+      Expect(!Fetched(cache, Numbers(1, kBlock - 1)), "too short");
+      Expect(!Fetched(cache, Numbers(1, 2 * kBlock), 2 * kBlock - 15), "most is there");
+      Expect(!Fetched(cache, Numbers(2, 2 * kBlock)), "other tokens");
     }
-    PromptCache cache(Files(folder), 16, false);
-    const auto prompt = Fetched(cache, Numbers(1, 70));
-    Expect(prompt && prompt->tokens == Numbers(1, 40), "the one with the key");
-    Expect(!Fetched(cache, Numbers(1, 15)), "too short");
-    Expect(!Fetched(cache, Numbers(1, 70), 30), "most is there");
-    Expect(!cache.Find("key", Numbers(1000, 200), 0, 99), "too long for the context");
-    Expect(Fetched(cache, Numbers(1000, 20)) != nullptr, "a part of it");
   });
 
-  Test("only what no file has is worth saving, and a longer prompt replaces its beginning", [] {
+  Test("a prompt that goes on writes only its new blocks, and shares them with others", [] {
     const Folder folder;
-    {
-      PromptCache cache(Files(folder), 16, false);
-      Expect(!cache.Wants("key", Numbers(1, 15)), "short");
-      Expect(cache.Wants("key", Numbers(1, 40)), "new");
-      cache.Save(Prompt(Numbers(1, 40)));
-      Expect(!cache.Wants("key", Numbers(1, 40)), "the same again, maybe still to be written");
-      Expect(!cache.Wants("key", Numbers(1, 50)), "little more");
-      Expect(cache.Wants("another key", Numbers(1, 40)), "of another key");
-      Expect(cache.Wants("key", Numbers(1, 60)), "much more");
-      cache.Save(Prompt(Numbers(1, 60)));
+    std::map<fs::path, ino_t> before;
+    for (size_t n = 1; n <= 10; n++) {
+      SaveAll(folder, Prompt(Numbers(1, n * kBlock + 3)));
+      const auto after = Inodes(folder);
+      Expect(after.size() == n, std::to_string(after.size()) + " files of " + std::to_string(n) + " blocks");
+      Expect(std::ranges::includes(after, before), "a file was written again");
+      before = after;
     }
-    const auto files = Files(folder).List();
-    Expect(files.size() == 1 && files[0].tokens.size() == 60, "one file");
+    auto fork = Numbers(1, 8 * kBlock);
+    fork.back() = 0;
+    SaveAll(folder, Prompt(fork));
+    Expect(folder.files().size() == 11, "it has seven blocks in common");
+    SaveAll(folder, Prompt(Numbers(1, 2 * kBlock), "another key"));
+    Expect(folder.files().size() == 13, "nothing in common with another key");
   });
 
-  Test("where no part can be taken back, only whole prompts are used", [] {
+  Test("only what no file has is worth saving", [] {
     const Folder folder;
-    {
-      PromptCache cache(Files(folder), 16, true);
-      cache.Save(Prompt(Numbers(1, 40)));
-      Expect(cache.Wants("key", Numbers(1, 39)), "a part of it");
-      cache.Save(Prompt(Numbers(1, 60)));
-    }
-    PromptCache cache(Files(folder), 16, true);
-    const auto prompt = Fetched(cache, Numbers(1, 59));
-    Expect(prompt && prompt->tokens.size() == 40, "the whole one");
+    PromptCache cache(Files(folder), 100, 1, true);
+    Expect(!cache.Wants("key", Numbers(1, 2 * kBlock - 1)), "a single block");
+    Expect(cache.Wants("key", Numbers(1, 2 * kBlock)), "new");
+    cache.Save(Prompt(Numbers(1, 2 * kBlock)));
+    Expect(!cache.Wants("key", Numbers(1, 2 * kBlock)), "the same again, maybe still to be written");
+    Expect(!cache.Wants("key", Numbers(1, 4 * kBlock - 1)), "little more");
+    Expect(cache.Wants("another key", Numbers(1, 2 * kBlock)), "of another key");
+    Expect(cache.Wants("key", Numbers(1, 4 * kBlock)), "much more");
   });
 
-  Test("a file that goes or is damaged later is nothing to fetch", [] {
+  for (const bool cuts : {false, true}) {
+    Test(std::string("a state ") + (cuts ? "of a form that is not known" : "that may not be cut") +
+             " is used as a whole",
+         [cuts] {
+           const Folder folder;
+           const auto save = [&](size_t n) {
+             auto prompt = Prompt(Numbers(1, n));
+             if (cuts) prompt.state.bytes[0] ^= 1;
+             SaveAll(folder, std::move(prompt), kRoomy, cuts);
+           };
+           for (const size_t n : {3 * kBlock + 1, 4 * kBlock + 5}) save(n);
+           Expect(folder.files().size() == 2, "two files");
+           PromptCache cache(Files(folder), 16, 1, cuts);
+           const auto found = Fetched(cache, Numbers(1, 4 * kBlock));
+           Expect(found && found->tokens.size() == 3 * kBlock + 1, "the whole one");
+           Expect(!Fetched(cache, Numbers(1, 3 * kBlock)), "a part of it");
+           PromptCache other(Files(folder), 16, 2, cuts);
+           Expect(!Fetched(other, Numbers(1, 4 * kBlock)), "of another number of caches");
+         });
+  }
+
+  Test("a block that goes or is damaged ends what is found, and is written again", [] {
     for (const std::string what : {"is gone", "is damaged", "is a link"}) {
       const Folder folder;
+      std::set<fs::path> beginning;
+      SaveAll(folder, Prompt(Numbers(1, 2 * kBlock)));
+      for (const auto& path : folder.files()) beginning.insert(path);
+      SaveAll(folder, Prompt(Numbers(1, 3 * kBlock)));
+      fs::path third;
+      for (const auto& path : folder.files()) third = beginning.contains(path) ? third : path;
+      SaveAll(folder, Prompt(Numbers(1, 4 * kBlock)));
       {
-        PromptCache(Files(folder), 16, false).Save(Prompt(Numbers(1, 40)));
+        PromptCache cache(Files(folder), 16, 1, true);
+        if (what == "is damaged") {
+          Damage(third, -1);
+        } else {
+          fs::rename(third, third.string() + ".bak");
+          if (what == "is a link") fs::create_symlink(third.string() + ".bak", third);
+        }
+        const auto found = Fetched(cache, Numbers(1, 4 * kBlock));
+        Expect(found && found->tokens == Numbers(1, 2 * kBlock), "what is before it, where it " + what);
+        Expect(cache.Wants("key", Numbers(1, 4 * kBlock)), "it is forgotten");
+        cache.Save(Prompt(Numbers(1, 4 * kBlock)));
       }
-      PromptCache cache(Files(folder), 16, false);
-      const auto path = folder.files()[0];
-      if (what == "is damaged") {
-        Damage(path, -1);
-      } else {
-        fs::rename(path, path.string() + ".bak");
-        if (what == "is a link") fs::create_symlink(path.string() + ".bak", path);
-      }
-      Expect(cache.Find("key", Numbers(1, 50), 0, 1000).has_value(), "it was there");
-      Expect(!Fetched(cache, Numbers(1, 50)), "it is not");
-      Expect(!cache.Find("key", Numbers(1, 50), 0, 1000) && cache.Wants("key", Numbers(1, 50)), "it is forgotten");
+      PromptCache cache(Files(folder), 16, 1, true);
+      const auto again = Fetched(cache, Numbers(1, 4 * kBlock));
+      Expect(again && again->tokens.size() == 4 * kBlock, "it is written again");
     }
+  });
+
+  Test("a file of other tokens with the same number is neither used nor deleted", [] {
+    const Folder folder;
+    SaveAll(folder, Prompt(Numbers(1, kBlock)));
+    const auto number = Files(folder).List()[0];
+    auto block = *Files(folder).Read(number);
+    block.tokens.back()++;
+    Files(folder).Write(number, block);
+    PromptCache cache(Files(folder), 16, 1, true);
+    Expect(!Fetched(cache, Numbers(1, kBlock)) && folder.files().size() == 1, "it is another's");
+  });
+
+  Test("all files keep to the limit, and the end of a prompt goes before its beginning", [] {
+    const Folder folder;
+    SaveAll(folder, Prompt(Numbers(1, 3 * kBlock)));
+    const auto n_bytes = fs::file_size(folder.files()[0]);
+    SaveAll(folder, Prompt(Numbers(1000, 2 * kBlock)), 4 * n_bytes);
+    Expect(folder.files().size() == 4, "four files");
+    PromptCache cache(Files(folder), 16, 1, true);
+    const auto first = Fetched(cache, Numbers(1, 3 * kBlock));
+    const auto second = Fetched(cache, Numbers(1000, 2 * kBlock));
+    Expect(first && first->tokens.size() == 2 * kBlock && second && second->tokens.size() == 2 * kBlock,
+           "the last one");
+    SaveAll(folder, Prompt(Numbers(1, 5 * kBlock)), 4 * n_bytes);
+    Expect(folder.files().size() == 4, "what is too large is not written");
+    // The beginning of a prompt does not make room for its end.
+    SaveAll(folder, Prompt(Numbers(1, 4 * kBlock)), 4 * n_bytes);
+    const auto whole = Fetched(cache, Numbers(1, 4 * kBlock));
+    Expect(folder.files().size() == 4 && whole && whole->tokens.size() >= 2 * kBlock, "it keeps its own");
+    PromptCache again(Files(folder), 16, 1, true);
+    Expect(Fetched(again, Numbers(1, 4 * kBlock))->tokens.size() == 4 * kBlock, "all four");
   });
 
   Test("processes that share a folder learn of each other's files", [] {
     const Folder folder;
-    PromptCache one(Files(folder), 16, false);
-    {
-      PromptCache(Files(folder), 16, false).Save(Prompt(Numbers(500, 40)));
-    }
-    one.Save(Prompt(Numbers(1, 40)));
-    for (int i = 0; i < 200 && !one.Find("key", Numbers(500, 50), 0, 1000); i++)
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    Expect(Fetched(one, Numbers(500, 50)) != nullptr, "the other's file");
+    PromptCache one(Files(folder), 16, 1, true);
+    SaveAll(folder, Prompt(Numbers(500, kBlock)));
+    Expect(!Fetched(one, Numbers(500, kBlock)), "it knows the other's file before it looks");
+    one.Save(Prompt(Numbers(1, kBlock)));
+    std::unique_ptr<SavedPrompt> fetched;
+    while (!fetched) fetched = Fetched(one, Numbers(500, kBlock));
+    Expect(fetched->tokens.size() == kBlock, "the other's file");
   });
+
+#ifndef _WIN32
+  Test("nobody waits for a disk that does not answer", [] {
+    const Folder folder;
+    SaveAll(folder, Prompt(Numbers(1, kBlock)));
+    const auto path = folder.files()[0];
+    fs::remove(path);
+    PromptCache cache(Files(folder), 16, 1, true);
+    // Opening it waits for a reader.
+    const auto pipe = path.string() + "." + std::to_string(getpid()) + "-0.prompt.tmp";
+    Expect(mkfifo(pipe.c_str(), 0600) == 0, "no pipe can be made");
+    cache.Save(Prompt(Numbers(1, kBlock)));
+    Expect(!cache.Wants("key", Numbers(1, kBlock)) && cache.Wants("key", Numbers(500, kBlock)), "it cannot be asked");
+    Expect(!cache.Fetch("key", Numbers(1, kBlock), 0, [](auto) {}), "what is not written is found");
+    cache.Save(Prompt(Numbers(500, kBlock)));
+    const std::ifstream reader(pipe);
+    std::unique_ptr<SavedPrompt> fetched;
+    while (!fetched) fetched = Fetched(cache, Numbers(500, kBlock));
+  });
+#endif
 
   Test("a folder that vanishes ends nothing", [] {
     const Folder folder;
-    PromptCache cache(Files(folder), 16, false);
+    PromptCache cache(Files(folder), 16, 1, true);
     fs::remove_all(folder.path);
-    cache.Save(Prompt(Numbers(1, 40)));
-    Expect(!Fetched(cache, Numbers(1, 40)), "nothing");
+    cache.Save(Prompt(Numbers(1, kBlock)));
+    Expect(!Fetched(cache, Numbers(1, kBlock)), "nothing");
   });
 }
 

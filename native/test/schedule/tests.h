@@ -7,6 +7,7 @@ void TestKeptStates();
 void TestPromptCache();
 void TestShares();
 void TestSlots();
+void TestStateParts();
 void TestSteps();
 
 }  // namespace aana::test

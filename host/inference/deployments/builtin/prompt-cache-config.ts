@@ -20,7 +20,8 @@ export const PromptCacheConfig = z.strictObject({
   ),
   min_tokens: whole(
     { min: 16, max: 16_777_216, default: 256 },
-    'A text is kept if it has this many tokens that no other file has. A file is read if it spares as many.',
+    'A text is kept, in blocks of 64 tokens, if it has this many that no file has. Files are read if they spare as ' +
+      'many.',
   ),
 });
 

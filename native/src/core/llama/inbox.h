@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/llama/prompt_cache/prompt_files.h"
+#include "core/llama/prompt_cache/prompt_cache.h"
 #include "core/llama/request.h"
 #include "core/request_terms.h"
 

@@ -259,9 +259,10 @@ void DecodeLoop::AdmitWaiting() {
 void DecodeLoop::FetchBeginning(Slot& slot) {
   if (!prompt_store_ || slot.awaits) return;
   const auto& sequence = *slot.sequence;
-  const bool is_coming =
-      prompt_store_->Fetch(sequence.adapter(), sequence.cache_key(), Slots::Takable(sequence), slot.decoded.size(),
-                           [this, id = sequence.id()](auto prompt) { inbox_.Post(Fetched{id, std::move(prompt)}); });
+  // The store may outlive the loop.
+  const bool is_coming = prompt_store_->Fetch(
+      sequence.adapter(), sequence.cache_key(), Slots::Takable(sequence), slot.decoded.size(),
+      [&inbox = inbox_, id = sequence.id()](auto prompt) { inbox.Post(Fetched{id, std::move(prompt)}); });
   if (is_coming) slot.awaits_disk_until = Clock::now() + kFetchTimeout;
 }
 

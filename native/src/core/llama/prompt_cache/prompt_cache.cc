@@ -4,8 +4,9 @@
 #include <exception>
 #include <utility>
 
+#include "core/checksum.h"
 #include "core/engine_log.h"
-#include "core/llama/common_prefix.h"
+#include "core/llama/prompt_cache/state_parts.h"
 #include "core/thread_name.h"
 
 namespace aana::llama {
@@ -13,15 +14,16 @@ namespace {
 
 // States that wait for the disk.
 constexpr size_t kMostQueuedBytes = 256U << 20;
-// A state is read if at least this part of its tokens is of use, because all of it is read.
-constexpr size_t kReadPerUsed = 16;
+
+size_t WholeBlocks(size_t n_tokens) { return n_tokens / PromptCache::kBlockTokens * PromptCache::kBlockTokens; }
 
 }  // namespace
 
-PromptCache::PromptCache(PromptFiles files, size_t n_least, bool takes_whole)
-    : files_(std::move(files)), n_least_(n_least), takes_whole_(takes_whole), known_(files_.List()), thread_([this] {
-        Run();
-      }) {}
+PromptCache::PromptCache(PromptFiles files, size_t n_least, uint32_t n_caches, bool cuts)
+    : files_(std::move(files)), n_least_(std::max<size_t>(n_least, 1)), n_caches_(n_caches), cuts_(cuts) {
+  for (const auto number : files_.List()) written_.insert(number);
+  thread_ = std::thread([this] { Run(); });
+}
 
 PromptCache::~PromptCache() {
   {
@@ -32,47 +34,62 @@ PromptCache::~PromptCache() {
   thread_.join();
 }
 
-size_t PromptCache::Spared(std::span<const TokenId> prompt, std::span<const TokenId> tokens) const {
-  const size_t n = CommonPrefix(prompt, tokens);
-  return takes_whole_ && n < prompt.size() ? 0 : n;
+PromptCache::Sums PromptCache::SumsOf(const std::string& key, std::span<const TokenId> tokens) {
+  Sums sums;
+  sums.reserve(tokens.size());
+  uint64_t sum = Checksum(key.data(), key.size());
+  for (const auto token : tokens) sums.push_back(sum = Checksum(&token, sizeof token, sum));
+  return sums;
 }
 
-std::optional<PromptCache::Match> PromptCache::Find(const std::string& key, std::span<const TokenId> tokens,
-                                                    size_t n_there, size_t n_most) const {
-  std::lock_guard lock(mutex_);
-  std::optional<Match> best;
-  for (const auto& file : known_) {
-    if (file.name.empty() || file.key != key || file.tokens.size() > n_most) continue;
-    const size_t n = Spared(file.tokens, tokens);
-    if (n < n_there + n_least_ || (best && n <= best->n_tokens) || n * kReadPerUsed < file.tokens.size()) continue;
-    best = Match{file.name, key, n};
+std::vector<uint64_t> PromptCache::BlocksOf(const Sums& sums) {
+  std::vector<uint64_t> numbers;
+  for (size_t end = kBlockTokens; end <= sums.size(); end += kBlockTokens) numbers.push_back(sums[end - 1]);
+  return numbers;
+}
+
+uint64_t PromptCache::WholeOf(uint64_t sum) const { return Checksum(&sum, sizeof sum, n_caches_); }
+
+PromptCache::Beginning PromptCache::Longest(const Sums& sums, bool with_pending) const {
+  size_t n = 0;
+  while (n + kBlockTokens <= sums.size() && Has(sums[n + kBlockTokens - 1], with_pending)) n += kBlockTokens;
+  for (size_t end = sums.size(); end > n; end--) {
+    if (Has(WholeOf(sums[end - 1]), with_pending)) return {end, true};
   }
-  return best;
+  return {n, false};
 }
 
-void PromptCache::Fetch(Match match, OnFetched on_fetched) {
+bool PromptCache::Fetch(const std::string& key, std::span<const TokenId> tokens, size_t n_there, OnFetched on_fetched) {
+  const auto sums = SumsOf(key, tokens);
   std::lock_guard lock(mutex_);
+  const auto longest = Longest(sums, false);
+  if (longest.n_tokens < n_there + n_least_) return false;
+  const auto found = tokens.first(longest.n_tokens);
   // Before what is to be written, because a request waits for it.
-  const auto first_written =
-      std::ranges::find_if(jobs_, [](const Job& job) { return std::holds_alternative<SavedPrompt>(job); });
-  jobs_.insert(first_written, Fetching{std::move(match), std::move(on_fetched)});
+  const auto first_saved =
+      std::ranges::find_if(jobs_, [](const Job& job) { return std::holds_alternative<Saving>(job); });
+  jobs_.insert(first_saved, Fetching{key, {found.begin(), found.end()}, longest.is_whole, std::move(on_fetched)});
   changed_.notify_one();
+  return true;
 }
 
 bool PromptCache::Wants(const std::string& key, std::span<const TokenId> tokens) const {
+  const size_t n = cuts_ ? WholeBlocks(tokens.size()) : tokens.size();
+  if (n < n_least_) return false;
+  const auto sums = SumsOf(key, tokens);
   std::lock_guard lock(mutex_);
-  if (tokens.size() < n_least_ || is_stopping_ || n_queued_bytes_ > kMostQueuedBytes) return false;
-  return std::ranges::none_of(known_, [&](const PromptFile& file) {
-    return file.key == key && Spared(file.tokens, tokens) + n_least_ > tokens.size();
-  });
+  return !is_stopping_ && n_queued_bytes_ <= kMostQueuedBytes && Longest(sums, true).n_tokens + n_least_ <= n;
 }
 
 void PromptCache::Save(SavedPrompt prompt) {
+  const auto sums = SumsOf(prompt.key, prompt.tokens);
+  auto numbers = cuts_ ? BlocksOf(sums) : std::vector{WholeOf(sums.back())};
   std::lock_guard lock(mutex_);
   if (is_stopping_) return;
-  known_.push_back({"", prompt.key, prompt.tokens});
+  std::erase_if(numbers, [&](uint64_t number) { return Has(number, true); });
+  pending_.insert(numbers.begin(), numbers.end());
   n_queued_bytes_ += prompt.state.size;
-  jobs_.emplace_back(std::move(prompt));
+  jobs_.emplace_back(Saving{std::move(prompt), std::move(numbers)});
   changed_.notify_one();
 }
 
@@ -97,83 +114,110 @@ void PromptCache::Run() {
 void PromptCache::Do(Fetching& job) {
   std::unique_ptr<SavedPrompt> fetched;
   try {
-    auto prompt = files_.Read(job.match.name);
-    // Another process may have replaced the file.
-    if (prompt && prompt->key == job.match.key) fetched = std::make_unique<SavedPrompt>(std::move(*prompt));
+    fetched = job.is_whole ? ReadWhole(job) : ReadBlocks(job);
   } catch (const std::exception& error) {
     Log(LogLevel::kWarn, std::string("a saved prompt could not be read: ") + error.what());
-  }
-  if (fetched) {
-    files_.Touch(job.match.name);
-  } else {
-    Forget(job.match.name);
   }
   job.on_fetched(std::move(fetched));
 }
 
-void PromptCache::Do(SavedPrompt& prompt) {
-  Write(prompt);
-  {
-    std::lock_guard lock(mutex_);
-    n_queued_bytes_ -= prompt.state.size;
-    const auto pending = std::ranges::find_if(known_, [&](const PromptFile& file) {
-      return file.name.empty() && file.key == prompt.key && file.tokens == prompt.tokens;
-    });
-    if (pending != known_.end()) known_.erase(pending);
-  }
-  Refresh();
+std::unique_ptr<SavedPrompt> PromptCache::ReadWhole(const Fetching& job) {
+  const auto number = WholeOf(SumsOf(job.key, job.tokens).back());
+  auto block = Read(number, job, 0, job.tokens.size());
+  if (!block) return nullptr;
+  files_.Touch({&number, 1});
+  return std::make_unique<SavedPrompt>(SavedPrompt{job.key, std::move(block->tokens), std::move(block->state)});
 }
 
-void PromptCache::Write(SavedPrompt& prompt) {
+std::unique_ptr<SavedPrompt> PromptCache::ReadBlocks(const Fetching& job) {
+  const auto numbers = BlocksOf(SumsOf(job.key, job.tokens));
+  std::vector<PromptBlock> blocks;
+  std::vector<StateParts> parts;
+  for (const auto number : numbers) {
+    const size_t first = blocks.size() * kBlockTokens;
+    auto block = Read(number, job, first, kBlockTokens);
+    if (!block) break;
+    auto part = StateParts::Of(block->state.span(), kBlockTokens, first);
+    if (!part) break;
+    blocks.push_back(std::move(*block));
+    parts.push_back(std::move(*part));
+  }
+  auto state = StateParts::Join(parts, n_caches_);
+  if (state.size == 0) return nullptr;
+  files_.Touch(std::span(numbers).first(blocks.size()));
+  const auto tokens = std::span(job.tokens).first(blocks.size() * kBlockTokens);
+  return std::make_unique<SavedPrompt>(SavedPrompt{job.key, {tokens.begin(), tokens.end()}, std::move(state)});
+}
+
+std::optional<PromptBlock> PromptCache::Read(uint64_t number, const Fetching& job, size_t first, size_t n) {
+  auto block = files_.Read(number);
+  // Another prompt may have the same number.
+  const bool is_right = block && block->key == job.key && block->first == first &&
+                        std::ranges::equal(block->tokens, std::span(job.tokens).subspan(first, n));
+  if (is_right) return block;
+  std::lock_guard lock(mutex_);
+  written_.erase(number);
+  return std::nullopt;
+}
+
+void PromptCache::Do(Saving& job) {
+  const size_t n_bytes = job.prompt.state.size;
   try {
-    const auto name = files_.Write(prompt);
-    if (name.empty()) {
-      Log(LogLevel::kDebug,
-          "a prompt of " + std::to_string(prompt.tokens.size()) + " tokens is too large for the prompt cache");
-      return;
-    }
+    Write(job.prompt);
     has_failed_ = false;
   } catch (const std::exception& error) {
     // Once, until it works again.
     if (!std::exchange(has_failed_, true)) Log(LogLevel::kWarn, std::string("prompts are not saved: ") + error.what());
-    return;
   }
-  if (takes_whole_) return;
-  // Files that have few tokens besides the beginning of the new one are of no further use.
-  std::vector<std::string> replaced;
-  {
-    std::lock_guard lock(mutex_);
-    for (const auto& file : known_) {
-      if (file.name.empty() || file.key != prompt.key || file.tokens.size() >= prompt.tokens.size()) continue;
-      if (CommonPrefix(file.tokens, prompt.tokens) + n_least_ > file.tokens.size()) replaced.push_back(file.name);
-    }
+  std::vector<uint64_t> there;
+  try {
+    there = files_.List();  // other processes write and delete files, too
+  } catch (const std::exception& error) {
+    Log(LogLevel::kWarn, std::string("the folder of saved prompts could not be read: ") + error.what());
   }
-  for (const auto& name : replaced) files_.Remove(name);
-}
-
-void PromptCache::Refresh() {
-  auto names = files_.Names();
-  std::vector<std::string> added;
-  {
-    std::lock_guard lock(mutex_);
-    std::erase_if(known_, [&](const PromptFile& file) {
-      return !file.name.empty() && std::ranges::find(names, file.name) == names.end();
-    });
-    for (auto& name : names) {
-      if (std::ranges::find(known_, name, &PromptFile::name) == known_.end()) added.push_back(std::move(name));
-    }
-  }
-  for (const auto& name : added) {
-    auto file = files_.ReadHead(name);
-    if (!file) continue;
-    std::lock_guard lock(mutex_);
-    known_.push_back(std::move(*file));
-  }
-}
-
-void PromptCache::Forget(const std::string& name) {
   std::lock_guard lock(mutex_);
-  std::erase_if(known_, [&](const PromptFile& file) { return file.name == name; });
+  n_queued_bytes_ -= n_bytes;
+  for (const auto number : job.pending) pending_.erase(number);
+  written_ = Numbers(there.begin(), there.end());
+}
+
+void PromptCache::Write(SavedPrompt& prompt) {
+  const auto sums = SumsOf(prompt.key, prompt.tokens);
+  if (const auto parts = cuts_ ? StateParts::Of(prompt.state.span(), prompt.tokens.size()) : std::nullopt) {
+    return Write(BlocksOf(sums), [&](size_t index) {
+      const size_t first = index * kBlockTokens;
+      const auto tokens = std::span(prompt.tokens).subspan(first, kBlockTokens);
+      return PromptBlock{prompt.key, first, {tokens.begin(), tokens.end()}, parts->Cut(first, kBlockTokens)};
+    });
+  }
+  const auto number = WholeOf(sums.back());
+  Write({&number, 1},
+        [&](size_t) { return PromptBlock{prompt.key, 0, std::move(prompt.tokens), std::move(prompt.state)}; });
+}
+
+void PromptCache::Write(std::span<const uint64_t> numbers, const std::function<PromptBlock(size_t index)>& block_at) {
+  std::vector<size_t> missing;
+  {
+    std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < numbers.size(); i++) {
+      if (!written_.contains(numbers[i])) missing.push_back(i);
+    }
+  }
+  for (const auto i : missing) {
+    const auto block = block_at(i);
+    if (i == missing.front()) {
+      const auto n_bytes = PromptFiles::SizeOf(block);
+      if (n_bytes * numbers.size() > files_.max_bytes()) {
+        Log(LogLevel::kDebug, "a prompt is too large for the prompt cache");
+        return;
+      }
+      // Those that are there are not to make room for those that follow them.
+      files_.Touch(numbers);
+      files_.MakeRoom(n_bytes * missing.size());
+    }
+    files_.Write(numbers[i], block);
+  }
+  files_.Touch(numbers);
 }
 
 }  // namespace aana::llama

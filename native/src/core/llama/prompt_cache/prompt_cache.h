@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -18,35 +19,39 @@
 
 namespace aana::llama {
 
-// Saved prompts on disk, for requests with the same beginning, also after a restart. It knows the tokens of all files,
-// so finding one takes no reading. A thread of it reads and writes the states. Its functions may be called on any
-// thread.
+// Tokens and what a model computed for them.
+struct SavedPrompt {
+  std::string key;  // of what else the state depends on: the model, the adapter, the tenant
+  std::vector<TokenId> tokens;
+  StateBytes state;
+};
+
+// Saved prompts on disk, for requests with the same beginning, also after a restart. A prompt is cut into blocks of
+// `kBlockTokens` tokens, each a file whose number follows from all tokens up to its end. So a prompt that goes on
+// writes only what is new, prompts with the same beginning have its files in common, and the numbers alone tell which
+// files there are of a prompt. A state that cannot be cut is one file, whose number follows from its tokens. A thread
+// reads and writes the files. The functions may be called on any thread, and none waits for the disk.
 class PromptCache {
  public:
-  // Called on the cache's thread with what was read; null when the file is gone or damaged.
+  // Smaller blocks lose fewer tokens at the end of a prompt, and need more files.
+  static constexpr size_t kBlockTokens = 64;
+
+  // Called on the cache's thread with what was read: the tokens that were asked for, or fewer of them, whose state is
+  // for a context with as many separate caches as that of the cache. Null when the files are gone or damaged.
   using OnFetched = std::function<void(std::unique_ptr<SavedPrompt> prompt)>;
 
-  // A prompt has at least `n_least` tokens that no other one has. `takes_whole`: only whole prompts can be used,
-  // because no part of a state can be taken back. Throws as PromptFiles.
-  PromptCache(PromptFiles files, size_t n_least, bool takes_whole);
+  // Prompts are saved and fetched in steps of at least `n_least` tokens. Their states are those of a context with
+  // `n_caches` separate caches. `cuts`: states may be cut. Throws as PromptFiles.
+  PromptCache(PromptFiles files, size_t n_least, uint32_t n_caches, bool cuts);
   // Ends the thread. Prompts that are to be written are written before.
   ~PromptCache();
   PromptCache(const PromptCache&) = delete;
   PromptCache& operator=(const PromptCache&) = delete;
 
-  // A beginning of a text that a file has.
-  struct Match {
-    std::string name;
-    std::string key;
-    size_t n_tokens = 0;
-  };
-  // Returns the file with the longest beginning of `tokens`, if it has at least the least number of tokens more than
-  // `n_there`, and at most `n_most` in all.
-  std::optional<Match> Find(const std::string& key, std::span<const TokenId> tokens, size_t n_there,
-                            size_t n_most) const;
-  void Fetch(Match match, OnFetched on_fetched);
-
-  // Whether these tokens should be saved: no file has most of them, and the disk has kept up with what was saved
+  // Fetches the longest beginning of these tokens that there is, if it has at least the least number of tokens more
+  // than `n_there`. False when there is none.
+  bool Fetch(const std::string& key, std::span<const TokenId> tokens, size_t n_there, OnFetched on_fetched);
+  // Whether these tokens should be saved: the files lack enough of them, and the disk has kept up with what was saved
   // before.
   bool Wants(const std::string& key, std::span<const TokenId> tokens) const;
   void Save(SavedPrompt prompt);
@@ -54,28 +59,57 @@ class PromptCache {
   uint64_t max_bytes() const { return files_.max_bytes(); }
 
  private:
+  // Numbers for each beginning of a prompt.
+  using Sums = std::vector<uint64_t>;
+  using Numbers = std::unordered_set<uint64_t>;
+  // A beginning of a prompt that files have.
+  struct Beginning {
+    size_t n_tokens = 0;
+    bool is_whole = false;  // it was not cut
+  };
   struct Fetching {
-    Match match;
+    std::string key;
+    std::vector<TokenId> tokens;
+    bool is_whole;
     OnFetched on_fetched;
   };
-  using Job = std::variant<Fetching, SavedPrompt>;
+  struct Saving {
+    SavedPrompt prompt;
+    std::vector<uint64_t> pending;
+  };
+  using Job = std::variant<Fetching, Saving>;
 
-  // Tokens of the beginning of `tokens` that the prompt spares.
-  size_t Spared(std::span<const TokenId> prompt, std::span<const TokenId> tokens) const;
+  static Sums SumsOf(const std::string& key, std::span<const TokenId> tokens);
+  // The numbers of the files of the blocks.
+  static std::vector<uint64_t> BlocksOf(const Sums& sums);
+  // The number of the file of a prompt that is not cut.
+  uint64_t WholeOf(uint64_t sum) const;
+
+  // `with_pending`: also where files are still to be written.
+  Beginning Longest(const Sums& sums, bool with_pending) const;
+  bool Has(uint64_t number, bool with_pending) const {
+    return written_.contains(number) || (with_pending && pending_.contains(number));
+  }
+
   void Run();
   void Do(Fetching& job);
-  void Do(SavedPrompt& prompt);
+  void Do(Saving& job);
+  std::unique_ptr<SavedPrompt> ReadBlocks(const Fetching& job);
+  std::unique_ptr<SavedPrompt> ReadWhole(const Fetching& job);
+  // Empty when the file has not these tokens.
+  std::optional<PromptBlock> Read(uint64_t number, const Fetching& job, size_t first, size_t n);
   void Write(SavedPrompt& prompt);
-  // Learns of files that other processes wrote or deleted.
-  void Refresh();
-  void Forget(const std::string& name);
+  // Writes those of the files of a prompt that are not there. `block_at` returns what belongs in each.
+  void Write(std::span<const uint64_t> numbers, const std::function<PromptBlock(size_t index)>& block_at);
 
   PromptFiles files_;
   const size_t n_least_;
-  const bool takes_whole_;
+  const uint32_t n_caches_;
+  const bool cuts_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<PromptFile> known_;  // those that are to be written, too; these have no name
+  Numbers written_;  // files
+  Numbers pending_;  // those that are to be written
   std::deque<Job> jobs_;
   size_t n_queued_bytes_ = 0;
   bool is_stopping_ = false;

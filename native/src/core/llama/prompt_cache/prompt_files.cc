@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kSuffix = ".prompt";
 constexpr std::string_view kUnfinishedEnding = ".prompt.tmp";
-constexpr std::array<char, 8> kMagic{'a', 'a', 'n', 'a', 'p', 'r', '0', '1'};
+constexpr std::array<char, 8> kMagic{'a', 'a', 'n', 'a', 'p', 'r', '0', '2'};
 constexpr uint64_t kMostKeyBytes = 1U << 16;
 constexpr uint64_t kMostFileTokens = 1U << 26;
 // A writer that runs has changed its file more recently.
@@ -36,17 +36,25 @@ constexpr auto kAbandonedAfter = std::chrono::minutes(10);
 struct Head {
   std::array<char, 8> magic = kMagic;
   uint64_t n_key = 0;
+  uint64_t first = 0;
   uint64_t n_tokens = 0;
   uint64_t n_state = 0;
-  uint64_t state_sum = 0;
-  uint64_t sum = 0;  // of the numbers above, the key and the tokens
+  uint64_t sum = 0;  // of the numbers above, the key, the tokens and the state
 
   uint64_t n_bytes() const { return sizeof(Head) + n_key + n_tokens * sizeof(TokenId) + n_state; }
 };
 
-uint64_t SumOf(const Head& head, const std::string& key, const std::vector<TokenId>& tokens) {
-  const uint64_t sum = Checksum(&head, offsetof(Head, sum));
-  return Checksum(tokens.data(), tokens.size() * sizeof(TokenId), Checksum(key.data(), key.size(), sum));
+Head HeadOf(const PromptBlock& block) {
+  Head head;
+  head.n_key = block.key.size();
+  head.first = block.first;
+  head.n_tokens = block.tokens.size();
+  head.n_state = block.state.size;
+  uint64_t sum = Checksum(&head, offsetof(Head, sum));
+  sum = Checksum(block.key.data(), block.key.size(), sum);
+  sum = Checksum(block.tokens.data(), block.tokens.size() * sizeof(TokenId), sum);
+  head.sum = Checksum(block.state.bytes.get(), block.state.size, sum);
+  return head;
 }
 
 std::string Hex(uint64_t number) {
@@ -55,9 +63,10 @@ std::string Hex(uint64_t number) {
   return text.data();
 }
 
+constexpr size_t kDigits = 16;
+
 // Names are two numbers of 16 digits and the suffix. Files with other names may belong to somebody else.
 bool IsPromptFile(const fs::directory_entry& entry) {
-  constexpr size_t kDigits = 16;
   constexpr std::string_view kHexDigits = "0123456789abcdef";
   const auto name = entry.path().filename().string();
   std::error_code error;
@@ -72,7 +81,7 @@ struct Damage {
   std::string why;
 };
 
-SavedPrompt ReadFrom(const fs::path& path, bool with_state) {
+PromptBlock ReadFrom(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   const auto read = [&](void* to, uint64_t n) {
     if (!file.read(static_cast<char*>(to), static_cast<std::streamsize>(n)))
@@ -84,18 +93,16 @@ SavedPrompt ReadFrom(const fs::path& path, bool with_state) {
   const bool is_plausible =
       head.n_key <= kMostKeyBytes && head.n_tokens <= kMostFileTokens && head.n_state <= SIZE_MAX / 2;
   if (!is_plausible || fs::file_size(path) != head.n_bytes()) throw Damage{"its length is wrong"};
-  SavedPrompt prompt;
-  prompt.key.resize(head.n_key);
-  prompt.tokens.resize(head.n_tokens);
-  read(prompt.key.data(), head.n_key);
-  read(prompt.tokens.data(), head.n_tokens * sizeof(TokenId));
-  if (SumOf(head, prompt.key, prompt.tokens) != head.sum) throw Damage{"the checksum of its tokens is wrong"};
-  if (!with_state) return prompt;
-  prompt.state = StateBytes(head.n_state);
-  read(prompt.state.bytes.get(), head.n_state);
-  if (Checksum(prompt.state.bytes.get(), head.n_state) != head.state_sum)
-    throw Damage{"the checksum of its state is wrong"};
-  return prompt;
+  PromptBlock block;
+  block.key.resize(head.n_key);
+  block.first = head.first;
+  block.tokens.resize(head.n_tokens);
+  block.state = StateBytes(head.n_state);
+  read(block.key.data(), head.n_key);
+  read(block.tokens.data(), head.n_tokens * sizeof(TokenId));
+  read(block.state.bytes.get(), head.n_state);
+  if (HeadOf(block).sum != head.sum) throw Damage{"its checksum is wrong"};
+  return block;
 }
 
 }  // namespace
@@ -116,83 +123,68 @@ PromptFiles::PromptFiles(fs::path folder, const std::string& model, uint64_t max
 #endif
 }
 
-std::vector<std::string> PromptFiles::Names() const {
-  std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(folder_)) {
-    auto name = entry.path().filename().string();
-    if (name.starts_with(prefix_) && IsPromptFile(entry)) names.push_back(std::move(name));
+fs::path PromptFiles::PathOf(uint64_t number) const { return folder_ / (prefix_ + Hex(number) + std::string(kSuffix)); }
+
+std::vector<uint64_t> PromptFiles::List() const {
+  std::vector<uint64_t> numbers;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_, error)) {
+    const auto name = entry.path().filename().string();
+    if (name.starts_with(prefix_) && IsPromptFile(entry))
+      numbers.push_back(std::stoull(name.substr(prefix_.size(), kDigits), nullptr, 16));
   }
-  return names;
+  return numbers;
 }
 
-std::vector<PromptFile> PromptFiles::List() const {
-  std::vector<PromptFile> files;
-  for (const auto& name : Names()) {
-    if (auto file = ReadHead(name)) files.push_back(std::move(*file));
-  }
-  return files;
-}
-
-std::optional<PromptFile> PromptFiles::ReadHead(const std::string& name) const {
-  auto prompt = ReadOrRemove(name, false);
-  if (!prompt) return std::nullopt;
-  return PromptFile{name, std::move(prompt->key), std::move(prompt->tokens)};
-}
-
-std::optional<SavedPrompt> PromptFiles::Read(const std::string& name) const { return ReadOrRemove(name, true); }
-
-std::optional<SavedPrompt> PromptFiles::ReadOrRemove(const std::string& name, bool with_state) const {
-  const auto path = folder_ / name;
+std::optional<PromptBlock> PromptFiles::Read(uint64_t number) const {
+  const auto path = PathOf(number);
   std::error_code error;
   // Another process may have deleted it. Opening a pipe would wait for a writer.
   if (fs::symlink_status(path, error).type() != fs::file_type::regular) return std::nullopt;
   try {
-    return ReadFrom(path, with_state);
+    return ReadFrom(path);
   } catch (const Damage& damage) {
     Log(LogLevel::kWarn, "the saved prompt " + path.string() + " is deleted: " + damage.why);
-    Remove(name);
+    fs::remove(path, error);
     return std::nullopt;
   }
 }
 
-std::string PromptFiles::Write(const SavedPrompt& prompt) {
-  Head head;
-  head.n_key = prompt.key.size();
-  head.n_tokens = prompt.tokens.size();
-  head.n_state = prompt.state.size;
-  head.state_sum = Checksum(prompt.state.bytes.get(), prompt.state.size);
-  head.sum = SumOf(head, prompt.key, prompt.tokens);
-  if (head.n_bytes() > max_bytes_ || head.n_key > kMostKeyBytes) return "";
-  const auto name = prefix_ + Hex(head.sum) + std::string(kSuffix);
-  MakeRoom(head.n_bytes(), name);
+uint64_t PromptFiles::SizeOf(const PromptBlock& block) {
+  return sizeof(Head) + block.key.size() + block.tokens.size() * sizeof(TokenId) + block.state.size;
+}
+
+void PromptFiles::Write(uint64_t number, const PromptBlock& block) {
+  const auto head = HeadOf(block);
+  if (head.n_key > kMostKeyBytes) throw std::runtime_error("the name of a user is too long for a file of prompts");
 #ifdef _WIN32
   const auto process = std::string("0");
 #else
   const auto process = std::to_string(getpid());
 #endif
-  const auto unfinished =
-      folder_ / (name + "." + process + "-" + std::to_string(n_written_++) + std::string(kUnfinishedEnding));
+  const auto path = PathOf(number);
+  auto unfinished = path;
+  unfinished += "." + process + "-" + std::to_string(n_written_++) + std::string(kUnfinishedEnding);
   std::error_code error;
   try {
     std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
     fs::permissions(unfinished, fs::perms::owner_read | fs::perms::owner_write);
     file.write(reinterpret_cast<const char*>(&head), sizeof head);
-    file.write(prompt.key.data(), static_cast<std::streamsize>(head.n_key));
-    file.write(reinterpret_cast<const char*>(prompt.tokens.data()),
+    file.write(block.key.data(), static_cast<std::streamsize>(head.n_key));
+    file.write(reinterpret_cast<const char*>(block.tokens.data()),
                static_cast<std::streamsize>(head.n_tokens * sizeof(TokenId)));
-    file.write(reinterpret_cast<const char*>(prompt.state.bytes.get()), static_cast<std::streamsize>(head.n_state));
+    file.write(reinterpret_cast<const char*>(block.state.bytes.get()), static_cast<std::streamsize>(head.n_state));
     file.close();
     if (!file)
       throw std::runtime_error("the prompt could not be written to " + unfinished.string() + ": the disk may be full");
-    fs::rename(unfinished, folder_ / name);
+    fs::rename(unfinished, path);
   } catch (...) {
     fs::remove(unfinished, error);
     throw;
   }
-  return name;
 }
 
-void PromptFiles::MakeRoom(uint64_t n_bytes, const std::string& except) const {
+void PromptFiles::MakeRoom(uint64_t n_bytes) const {
   struct File {
     fs::path path;
     uint64_t n_bytes;
@@ -202,8 +194,7 @@ void PromptFiles::MakeRoom(uint64_t n_bytes, const std::string& except) const {
   uint64_t n_all = n_bytes;
   for (const auto& entry : fs::directory_iterator(folder_)) {
     std::error_code error;
-    // The new file takes its place.
-    if (!IsPromptFile(entry) || entry.path().filename() == except) continue;
+    if (!IsPromptFile(entry)) continue;
     const auto size = entry.file_size(error);
     if (error) continue;
     files.push_back({entry.path(), size, entry.last_write_time(error)});
@@ -218,14 +209,13 @@ void PromptFiles::MakeRoom(uint64_t n_bytes, const std::string& except) const {
   }
 }
 
-void PromptFiles::Touch(const std::string& name) const {
-  std::error_code error;
-  fs::last_write_time(folder_ / name, fs::file_time_type::clock::now(), error);
-}
-
-void PromptFiles::Remove(const std::string& name) const {
-  std::error_code error;
-  fs::remove(folder_ / name, error);
+void PromptFiles::Touch(std::span<const uint64_t> numbers) const {
+  auto used_at = fs::file_time_type::clock::now();
+  for (const auto number : numbers) {
+    std::error_code error;
+    fs::last_write_time(PathOf(number), used_at, error);
+    used_at -= std::chrono::microseconds(1);
+  }
 }
 
 }  // namespace aana::llama

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Changes when what a file means does.
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 // The files of a model; a split one has several.
 std::vector<std::string> FilesOf(const Model& model, const std::string& path) {
   const int n_files = std::atoi(MetadataOf(model, "split.count").value_or("").c_str());
@@ -59,11 +59,9 @@ std::string RopeName(const LoadOptions& options) {
   return name;
 }
 
-std::string IdentityOf(const Model& model, const Context& context, const LoadOptions& options) {
+std::string IdentityOf(const Model& model, const LoadOptions& options) {
   auto identity = "aana " + std::to_string(kVersion) + " llama " + std::to_string(LLAMA_STATE_SEQ_VERSION) + " kv " +
-                  KvName(options) + RopeName(options) + " caches " +
-                  std::to_string(context.has_streams() ? options.n_sequences : 1) +
-                  (options.keeps_all_windows ? "" : " windows");
+                  KvName(options) + RopeName(options) + (options.keeps_all_windows ? "" : " windows");
   for (const auto& file : FilesOf(model, options.model_path)) identity += " file " + IdentityOfFile(file);
   return identity;
 }
@@ -81,11 +79,11 @@ auto Checked(const LoadOptions& options, Make make) {
 }  // namespace
 
 PromptStore::PromptStore(const Model& model, const Context& context, const LoadOptions& options)
-    : model_(Checked(options, [&] { return IdentityOf(model, context, options); })),
-      n_context_(static_cast<size_t>(context.n_context())),
+    : model_(Checked(options, [&] { return IdentityOf(model, options); })),
       cache_(Checked(options,
                      [&] { return PromptFiles(options.prompt_cache.folder, model_, options.prompt_cache.max_bytes); }),
-             static_cast<size_t>(options.prompt_cache.n_least), HasWholeStates(model)) {
+             static_cast<size_t>(options.prompt_cache.n_least),
+             static_cast<uint32_t>(context.has_streams() ? options.n_sequences : 1), !HasWholeStates(model)) {
   for (const auto& path : options.adapters) adapters_.push_back(IdentityOfFile(path));
 }
 
@@ -98,9 +96,7 @@ std::string PromptStore::KeyOf(const AdapterUse& adapter, const std::string& ten
 
 bool PromptStore::Fetch(const AdapterUse& adapter, const std::string& tenant, std::span<const llama_token> tokens,
                         size_t n_there, PromptCache::OnFetched on_fetched) {
-  const auto match = cache_.Find(KeyOf(adapter, tenant), tokens, n_there, n_context_);
-  if (match) cache_.Fetch(*match, std::move(on_fetched));
-  return match.has_value();
+  return cache_.Fetch(KeyOf(adapter, tenant), tokens, n_there, std::move(on_fetched));
 }
 
 void PromptStore::Save(const AdapterUse& adapter, const std::string& tenant, const std::vector<llama_token>& tokens,

@@ -31,7 +31,6 @@ class PromptStore {
 
   std::vector<std::string> adapters_;  // what identifies them
   std::string model_;                  // the same of the model and its context
-  size_t n_context_;
   PromptCache cache_;
 };
 

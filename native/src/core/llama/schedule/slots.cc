@@ -331,12 +331,10 @@ std::span<const llama_token> Slots::Takable(const Sequence& sequence) {
 }
 
 size_t Slots::Restore(Slot& slot, std::span<const llama_token> tokens, std::span<const uint8_t> state) {
-  const size_t n = CommonPrefix(tokens, Takable(*slot.sequence));
-  const bool is_whole = memory_.has_whole_states();
-  if (n <= slot.decoded.size() || (is_whole && n < tokens.size())) return 0;
+  const size_t n = tokens.size();
+  if (n <= slot.decoded.size() || CommonPrefix(tokens, Takable(*slot.sequence)) < n) return 0;
   Forget(slot);
-  const bool is_restored = MakeRoom(tokens.size()) && memory_.Restore(slot.sequence_id, state, tokens.size());
-  if (is_restored && (is_whole || memory_.Truncate(slot.sequence_id, n))) {
+  if (MakeRoom(n) && memory_.Restore(slot.sequence_id, state, n)) {
     Append(slot, tokens.data(), n);
     auto& sequence = *slot.sequence;
     if (!sequence.has_begun) sequence.n_reused = static_cast<int32_t>(n);

@@ -77,8 +77,7 @@ class Slots {
   void EndWaits();
   // Tokens of the sequence's beginning that may come from elsewhere; the last one of a prompt is always computed.
   static std::span<const llama_token> Takable(const Sequence& sequence);
-  // Gives a slot the beginning of its sequence out of a saved one, which has these tokens. Returns the number of tokens
-  // it got.
+  // Gives a slot a saved beginning of its sequence, which has these tokens. Returns the number of tokens it got.
   size_t Restore(Slot& slot, std::span<const llama_token> tokens, std::span<const uint8_t> state);
   // Frees the slot and keeps what it decoded. The sequence takes a copy of that along, if it has at most `max_bytes`,
   // and goes on with it when it gets a slot again.

@@ -85,6 +85,4 @@ inline llama_token CellNumber(const Media& media, size_t tile, size_t cell) {
   return static_cast<llama_token>(word | 0x80000000U);
 }
 
-inline bool IsImageCell(llama_token token) { return token < 0; }
-
 }  // namespace aana::llama
