@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -10,10 +11,12 @@
 #include <map>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #ifndef _WIN32
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #endif
@@ -320,6 +323,26 @@ void TestPromptCache() {
     const std::ifstream reader(pipe);
     std::unique_ptr<SavedPrompt> fetched;
     while (!fetched) fetched = Fetched(cache, Numbers(500, kBlock));
+  });
+#endif
+
+#ifndef _WIN32
+  Test("a disk that takes nothing more costs only what it does not take", [] {
+    const Folder folder;
+    PromptCache cache(Files(folder), 16, 1, true);
+    rlimit limit{};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    const auto previous = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{100, limit.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &small);
+    cache.Save(Prompt(Numbers(1, kBlock)));
+    while (!cache.Wants("key", Numbers(1, kBlock))) std::this_thread::yield();
+    setrlimit(RLIMIT_FSIZE, &limit);
+    std::signal(SIGXFSZ, previous);
+    Expect(folder.files().empty(), "a part of a file is left");
+    cache.Save(Prompt(Numbers(1, kBlock)));
+    std::unique_ptr<SavedPrompt> fetched;
+    while (!fetched) fetched = Fetched(cache, Numbers(1, kBlock));
   });
 #endif
 
