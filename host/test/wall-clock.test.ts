@@ -30,6 +30,7 @@ const READERS: Readonly<Record<string, string>> = {
   'apis/http/server/certificate.ts': 'compared with the end of a certificate',
   'io/media/temp-folders.ts': 'compared with the time of a folder, and part of a name',
   'setup/models/folders/converted-folder.ts': 'the time of a model, for people',
+  'setup/models/folders/onnx-folder.ts': 'the time of a model, for people',
   'setup/models/import-model.ts': 'the time of a model, for people',
   'setup/models/requantized.ts': 'the time of a model, for people',
   'setup/models/store.ts': 'the time of a model, for people',

@@ -40,7 +40,7 @@ export async function requantized(
     async () => {
       const stored = await inspectStored(target);
       if (stored.state === 'present') return resolved(target, stored.sidecar);
-      const bytes = Math.ceil((source.bytes * WEIGHT_TYPES[type].bits) / (await bitsOf(source.path)));
+      const bytes = requantizedBytes(source.bytes, await bitsOf(source.path), type);
       await requireBytes(requantizedId(source.id, type), folder, bytes);
       const made = `${target}.making`;
       try {
@@ -71,18 +71,26 @@ export async function requantizedFolders(cacheDir: string): Promise<string[]> {
   return names.map((name) => path.join(REQUANTISED_FOLDER, name));
 }
 
-function resolved(file: string, { id, kind, bytes, sha256, licence, source }: Sidecar): ResolvedModel {
+/** Returns a model that this machine has written. */
+export function resolved(file: string, { id, kind, bytes, sha256, licence, source }: Sidecar): ResolvedModel {
   return { id, kind, path: file, bytes, sha256, licence, source };
 }
 
+/** Returns about how many bytes a model has with another type of weights. */
+export const requantizedBytes = (bytes: number, bits: number, type: WeightType): number =>
+  Math.ceil((bytes * WEIGHT_TYPES[type].bits) / bits);
+
 /** Returns the bits of a weight; 16 for types that this package does not write. */
-async function bitsOf(file: string): Promise<number> {
+export async function bitsOf(file: string): Promise<number> {
   const fileType = await readWeightType(file);
   return Object.values(WEIGHT_TYPES).find((type) => type.fileType === fileType)?.bits ?? 16;
 }
 
 /** Returns the digest of a model outside the store. */
-async function digestOf({ path: file, bytes }: ResolvedModel, { signal, onProgress }: PullOptions): Promise<string> {
+export async function digestOf(
+  { path: file, bytes }: ResolvedModel,
+  { signal, onProgress }: PullOptions,
+): Promise<string> {
   const { files } = await checkModel(file);
   const digests = createHash('sha256');
   let done = 0;

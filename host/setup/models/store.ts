@@ -12,6 +12,7 @@ import { type HubModel, hubModelOf, hubModels } from './sources/hub-models.ts';
 import type { ModelKind } from './catalogue-types.ts';
 import { checkModel } from './convert/check-model-file.ts';
 import { convertedFolder } from './folders/converted-folder.ts';
+import { onnxFolder, type OnnxForm } from './folders/onnx-folder.ts';
 import { whisperFolder } from './folders/whisper-folder.ts';
 import { importIdOf, importInto, type ImportOptions } from './import-model.ts';
 import { makeTarget, requireBytes } from './make-target.ts';
@@ -84,6 +85,8 @@ export interface PullOptions {
   readonly signal?: AbortSignal | undefined;
   /** Type of the weights of a GGUF model. If the file has another type, the model is written once with this type. */
   readonly weightType?: WeightType | undefined;
+  /** For a GGUF model of texts in ONNX form: its type of weights. It is written once. */
+  readonly form?: OnnxForm | undefined;
   /** Type of the weights of a Whisper model that is converted from a folder: `f16`, `q8_0` (the default) or `q5_1`. */
   readonly whisperType?: string | undefined;
   /**
@@ -147,6 +150,10 @@ export class ModelStore {
     if (options.weightType !== undefined) {
       const { weightType, ...rest } = options;
       return requantized(await this.pull(id, rest), weightType, this.#options.cacheDir, rest);
+    }
+    if (options.form !== undefined) {
+      const { form, ...rest } = options;
+      return onnxFolder(await this.pull(id, rest), form, this.#options.cacheDir, rest);
     }
     const found = await lookUp(id, this.#options.cacheDir);
     if (found.state === 'path' && (await isFolder(found.file)))

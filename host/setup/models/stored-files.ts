@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { ONNX_FILES, ONNX_WEIGHTS } from './convert/text-onnx/gguf-to-onnx.ts';
 import type { ModelTarget } from './model-target.ts';
 import { packagesFolder } from './sources/node-packages.ts';
 
@@ -24,15 +26,17 @@ export async function bytesIn(place: string): Promise<number> {
   return bytes;
 }
 
-/** Returns the file, the packages that it loads, and the files of unfinished pulls beside it. */
+/** Returns the file, the files and packages that belong to it, and the files of unfinished pulls beside it. */
 export async function leftoversOf(file: string): Promise<string[]> {
   const folder = path.dirname(file);
   const name = path.basename(file);
   const names = await readdir(folder).catch(() => []);
+  const root = path.dirname(folder);
+  const parts = file === path.join(root, ONNX_WEIGHTS) ? ONNX_FILES.map((part) => path.join(root, part)) : [];
   const isOurs = (candidate: string): boolean =>
     candidate === name ||
     candidate === `.work-${name}` ||
     (candidate.startsWith(`${name}.`) &&
       /\.(partial|etag|intermediate|verified|making|packages|packed)$/.test(candidate));
-  return names.filter(isOurs).map((found) => path.join(folder, found));
+  return [...names.filter(isOurs).map((found) => path.join(folder, found)), ...parts.filter(existsSync)];
 }

@@ -25,14 +25,20 @@ const whole = ggufHeader(
   ],
 );
 
-async function read(bytes: Buffer): Promise<GgufMetadata & { readonly tensors: readonly GgufTensorEntry[] }> {
-  const reader = new GgufReader({
-    bytes: bytes.length,
-    read: async (offset, length) => {
-      assert.ok(offset + length <= bytes.length, 'nothing is read beyond the end');
-      return bytes.subarray(offset, offset + length);
+async function read(
+  bytes: Buffer,
+  kept: readonly string[] = [],
+): Promise<GgufMetadata & { readonly tensors: readonly GgufTensorEntry[] }> {
+  const reader = new GgufReader(
+    {
+      bytes: bytes.length,
+      read: async (offset, length) => {
+        assert.ok(offset + length <= bytes.length, 'nothing is read beyond the end');
+        return bytes.subarray(offset, offset + length);
+      },
     },
-  });
+    kept,
+  );
   const metadata = await reader.metadata();
   const tensors: GgufTensorEntry[] = [];
   for (let index = 0; index < metadata.tensorCount; index += 1) tensors.push(await reader.tensor());
@@ -56,9 +62,17 @@ Gguf('are read with numbers, texts, short arrays of numbers, and the lengths of 
     ...{ heads: [2, 0, 4], scale: 0.25, causal: 0 },
   });
   assert.equal(tensors, [
-    { weights: 128, type: 8, offset: 0 },
-    { weights: 3, type: 0, offset: 160 },
+    { name: 'one', dimensions: [32, 4], weights: 128, type: 8, offset: 0 },
+    { name: 'two', dimensions: [3], weights: 3, type: 0, offset: 160 },
   ]);
+});
+
+Gguf('are read with the arrays that the caller wants', async () => {
+  const { values, arrays } = await read(whole, ['tokenizer.ggml.tokens', 'tokenizer.ggml.scores', 'scale', 'none']);
+  assert.equal([...arrays.keys()], ['tokenizer.ggml.tokens', 'tokenizer.ggml.scores']);
+  assert.equal(arrays.get('tokenizer.ggml.tokens'), vocabulary);
+  assert.is(arrays.get('tokenizer.ggml.scores')?.length, 5000);
+  assert.is(values.get('tokenizer.ggml.tokens'), 20_000);
 });
 
 Gguf('that end early are damaged, wherever they end', async () => {

@@ -10,10 +10,15 @@ export type GgufValue = string | number | readonly number[];
 export interface GgufMetadata {
   /** Numbers, texts and arrays of at most 4096 numbers, by key. Of an array of texts, the number of items. */
   readonly values: ReadonlyMap<string, GgufValue>;
+  /** The arrays of texts and the long arrays of numbers that the reader keeps, by key. */
+  readonly arrays: ReadonlyMap<string, readonly (string | number)[]>;
   readonly tensorCount: number;
 }
 
 export interface GgufTensorEntry {
+  readonly name: string;
+  /** The fastest axis comes first. */
+  readonly dimensions: readonly number[];
   readonly weights: number;
   /** ggml's number of the type. */
   readonly type: number;
@@ -29,6 +34,8 @@ export const GGUF_MAGIC = 'GGUF';
 const BLOCK_BYTES = 2 ** 16;
 const MAX_HEADER_BYTES = 256 * 2 ** 20;
 const MAX_COUNT = 10_000_000;
+/** Most arrays inside each other. */
+const MAX_DEPTH = 4;
 const STRING = 8;
 const ARRAY = 9;
 const FLOAT32 = 6;
@@ -41,13 +48,17 @@ const MAX_KEPT_ITEMS = 4096;
 /** Reads the header of a GGUF file, first the metadata and then each tensor. Throws `DamagedGguf`. */
 export class GgufReader {
   readonly #file: HeaderFile;
+  readonly #kept: ReadonlySet<string>;
+  readonly #arrays = new Map<string, readonly (string | number)[]>();
   #at = 0;
   /** The bytes of the file from `#start` on that are in memory. */
   #window: Buffer = Buffer.alloc(0);
   #start = 0;
 
-  constructor(file: HeaderFile) {
+  /** `kept` has the keys of arrays of texts, and of long arrays of numbers, that are read; others are skipped. */
+  constructor(file: HeaderFile, kept: Iterable<string> = []) {
     this.#file = file;
+    this.#kept = new Set(kept);
   }
 
   /** The offset of what is read next. */
@@ -65,24 +76,32 @@ export class GgufReader {
     const values = new Map<string, GgufValue>();
     for (let index = 0; index < pairCount; index += 1) {
       const key = await this.#text();
-      const value = await this.#value(await this.#uint32(), 0);
+      const type = await this.#uint32();
+      const value = type === ARRAY && this.#kept.has(key) ? await this.#keptArray(key) : await this.#value(type, 0);
       if (value !== undefined) values.set(key, value);
     }
-    return { values, tensorCount };
+    return { values, arrays: this.#arrays, tensorCount };
   }
 
   async tensor(): Promise<GgufTensorEntry> {
-    this.#skip(await this.#count()); // its name
+    const name = await this.#text();
     const rank = await this.#uint32();
     if (rank > 4) throw new DamagedGguf('its table of tensors is damaged');
-    let weights = 1;
-    for (let axis = 0; axis < rank; axis += 1) weights *= await this.#count(Number.MAX_SAFE_INTEGER);
-    return { weights, type: await this.#uint32(), offset: await this.#count(Number.MAX_SAFE_INTEGER) };
+    const dimensions: number[] = [];
+    for (let axis = 0; axis < rank; axis += 1) dimensions.push(await this.#count(Number.MAX_SAFE_INTEGER));
+    const weights = dimensions.reduce((product, length) => product * length, 1);
+    return {
+      name,
+      dimensions,
+      weights,
+      type: await this.#uint32(),
+      offset: await this.#count(Number.MAX_SAFE_INTEGER),
+    };
   }
 
   async #value(type: number, depth: number): Promise<GgufValue | undefined> {
     if (type === STRING) return this.#text();
-    if (type === ARRAY && depth < 4) return this.#array(depth);
+    if (type === ARRAY && depth < MAX_DEPTH) return this.#array(depth);
     const bytes = bytesOf(type);
     return numberAt(await this.#take(bytes), 0, type, bytes);
   }
@@ -106,6 +125,21 @@ export class GgufReader {
     if (count > MAX_KEPT_ITEMS) return this.#skip(count * bytes);
     const items = await this.#take(count * bytes);
     return Array.from({ length: count }, (_, index) => numberAt(items, index * bytes, type, bytes));
+  }
+
+  /** Keeps all items of an array of texts or numbers, and returns their number. */
+  async #keptArray(key: string): Promise<number> {
+    const type = await this.#uint32();
+    const count = await this.#count();
+    const items: (string | number)[] = [];
+    for (let index = 0; index < count; index += 1) {
+      // Short reads come out of the window in memory.
+      const item = type === STRING ? await this.#text() : await this.#value(type, MAX_DEPTH);
+      if (typeof item !== 'string' && typeof item !== 'number') throw new DamagedGguf('its metadata is damaged');
+      items.push(item);
+    }
+    this.#arrays.set(key, items);
+    return count;
   }
 
   async #uint32(): Promise<number> {

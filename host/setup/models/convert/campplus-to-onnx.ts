@@ -77,7 +77,7 @@ class CampplusGraph {
     const pooled = this.#statistics(x);
     const vector = this.#foldedConv(pooled, 'xvector.dense.linear', 'xvector.dense.nonlinear.batchnorm', {}, 3);
     this.#graph.node('Squeeze', [vector, this.#graph.ints(2)], {}, 'embedding');
-    return this.#graph.finish(['x', ['N', 'T', BANDS]], ['embedding', ['N', DIMENSIONS]], METADATA);
+    return this.#graph.finish([['x', ['N', 'T', BANDS]]], [['embedding', ['N', DIMENSIONS]]], METADATA);
   }
 
   /** Adds the convolutions over time and frequency. */

@@ -44,7 +44,7 @@ export async function convertPyannote(
   const graph = new OnnxGraph('pyannote_segmentation_3_0');
   buildGraph(graph, get);
   await using out = await MadeFile.create(target, options);
-  await out.write(...graph.finish(['x', ['N', 1, 'T']], ['y', ['N', 'F', CLASSES]], METADATA));
+  await out.write(...graph.finish([['x', ['N', 1, 'T']]], [['y', ['N', 'F', CLASSES]]], METADATA));
   return await out.finish();
 }
 

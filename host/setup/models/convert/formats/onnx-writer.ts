@@ -1,6 +1,6 @@
-/** Types of tensors in ONNX. */
-const FLOAT = 1;
-const INT64 = 7;
+/** Numbers of ONNX's types of elements. */
+const TYPES = { float32: 1, uint8: 2, int32: 6, int64: 7, float16: 10 } as const;
+export type OnnxType = keyof typeof TYPES;
 /** Types of attributes in ONNX. */
 const ATTRIBUTE = { float: 1, int: 2, string: 3, ints: 7 } as const;
 
@@ -12,11 +12,25 @@ type Attribute = number | string | readonly number[] | { readonly float: number 
 /** Length of an axis. A text names an axis of any length. */
 export type OnnxAxis = number | string;
 
+/** An input or output of a graph. Its type is `float32` if none is given. */
+export type OnnxPort = readonly [name: string, shape: readonly OnnxAxis[], type?: OnnxType];
+
+/** The operators of the ONNX Runtime beside those of ONNX. */
+export const RUNTIME_DOMAIN = 'com.microsoft';
+
+/** Where the bytes of a tensor are: a file in the folder of the model. */
+export interface ExternalPlace {
+  readonly location: string;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
 /** A graph that is built node by node. Each method returns the name of the value that it adds. */
 export class OnnxGraph {
   readonly #name: string;
   readonly #nodes: Buffer[] = [];
   readonly #constants = new Map<string, Buffer>();
+  readonly #domains = new Set<string>();
 
   constructor(name: string) {
     this.#name = name;
@@ -29,9 +43,21 @@ export class OnnxGraph {
     const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
     return this.#constant(name, [
       ...shape.map((length) => int(1, length)),
-      int(2, FLOAT),
+      int(2, TYPES.float32),
       field(8, name),
       field(9, bytes),
+    ]);
+  }
+
+  /** Adds a tensor whose bytes are in another file. */
+  external(name: string, type: OnnxType, shape: readonly number[], place: ExternalPlace): string {
+    const entries = { location: place.location, offset: place.offset, length: place.bytes };
+    return this.#constant(name, [
+      ...shape.map((length) => int(1, length)),
+      int(2, TYPES[type]),
+      field(8, name),
+      ...Object.entries(entries).map(([key, value]) => message(13, [field(1, key), field(2, String(value))])),
+      int(14, 1),
     ]);
   }
 
@@ -40,7 +66,7 @@ export class OnnxGraph {
     const name = `ints_${values.join('_')}`;
     const bytes = Buffer.alloc(8 * values.length);
     values.forEach((value, at) => bytes.writeBigInt64LE(BigInt(value), 8 * at));
-    return this.#constant(name, [int(1, values.length), int(2, INT64), field(8, name), field(9, bytes)]);
+    return this.#constant(name, [int(1, values.length), int(2, TYPES.int64), field(8, name), field(9, bytes)]);
   }
 
   /** Adds a node with one output, whose name is chosen if `output` is absent. */
@@ -50,30 +76,43 @@ export class OnnxGraph {
     attributes: Readonly<Record<string, Attribute>> = {},
     output = `${operator}_${this.#nodes.length}`,
   ): string {
-    this.#nodes.push(
-      message(1, [
-        ...inputs.map((input) => field(1, input)),
-        field(2, output),
-        field(3, `node_${output}`),
-        field(4, operator),
-        ...Object.entries(attributes).map(([name, value]) => attribute(name, value)),
-      ]),
-    );
+    this.operation(operator, inputs, attributes, [output]);
     return output;
   }
 
-  /** Returns the model in pieces, with a 32-bit float input and output, and texts about the model. */
+  /** Adds a node with these outputs. Without a `domain`, its operator is one of ONNX. */
+  operation(
+    operator: string,
+    inputs: readonly string[],
+    attributes: Readonly<Record<string, Attribute>>,
+    outputs: readonly string[],
+    domain?: string,
+  ): void {
+    if (domain !== undefined) this.#domains.add(domain);
+    this.#nodes.push(
+      message(1, [
+        ...inputs.map((input) => field(1, input)),
+        ...outputs.map((output) => field(2, output)),
+        field(3, `node_${outputs[0]}`),
+        field(4, operator),
+        ...Object.entries(attributes).map(([name, value]) => attribute(name, value)),
+        ...(domain === undefined ? [] : [field(7, domain)]),
+      ]),
+    );
+  }
+
+  /** Returns the model in pieces, with texts about the model. */
   finish(
-    input: readonly [name: string, shape: readonly OnnxAxis[]],
-    output: readonly [name: string, shape: readonly OnnxAxis[]],
+    inputs: readonly OnnxPort[],
+    outputs: readonly OnnxPort[],
     metadata: Readonly<Record<string, string | number>>,
   ): Buffer[] {
     const graph = [
       ...this.#nodes,
       field(2, this.#name),
       ...this.#constants.values(),
-      valueInfo(11, ...input),
-      valueInfo(12, ...output),
+      ...inputs.map((input) => valueInfo(11, ...input)),
+      ...outputs.map((output) => valueInfo(12, ...output)),
     ];
     const length = graph.reduce((sum, part) => sum + part.length, 0);
     return [
@@ -82,6 +121,7 @@ export class OnnxGraph {
       Buffer.concat([varint(7 * 8 + 2), varint(length)]),
       ...graph,
       message(8, [int(2, OPSET)]),
+      ...[...this.#domains].map((domain) => message(8, [field(1, domain), int(2, 1)])),
       ...Object.entries(metadata).map(([key, value]) => message(14, [field(1, key), field(2, String(value))])),
     ];
   }
@@ -103,9 +143,9 @@ function attribute(name: string, value: Attribute): Buffer {
   return message(5, [field(1, name), ...value.map((each) => int(8, each)), int(20, ATTRIBUTE.ints)]);
 }
 
-function valueInfo(number: number, name: string, shape: readonly OnnxAxis[]): Buffer {
+function valueInfo(number: number, name: string, shape: readonly OnnxAxis[], type: OnnxType = 'float32'): Buffer {
   const axes = shape.map((axis) => message(1, [typeof axis === 'number' ? int(1, axis) : field(2, axis)]));
-  return message(number, [field(1, name), message(2, [message(1, [int(1, FLOAT), message(2, axes)])])]);
+  return message(number, [field(1, name), message(2, [message(1, [int(1, TYPES[type]), message(2, axes)])])]);
 }
 
 /** Returns a number in protobuf's variable length. */
