@@ -1,16 +1,20 @@
+/** The types of deployments of language models. */
+const LANGUAGE_MODEL =
+  'a language model (LlamaTextGenerationDeployment, OpenAITextGenerationDeployment or TransformersDeployment)';
+
 /** What a model can do for the routes below `/v1`, by the methods of its deployment. */
 export const CAPABILITIES = {
   chat: {
     methods: ['chat', 'chat_stream'],
-    deploy: 'a language model (LlamaTextGenerationDeployment or OpenAITextGenerationDeployment)',
+    deploy: LANGUAGE_MODEL,
   },
   completions: {
     methods: ['generate', 'generate_stream'],
-    deploy: 'a language model (LlamaTextGenerationDeployment or OpenAITextGenerationDeployment)',
+    deploy: LANGUAGE_MODEL,
   },
   tokenize: {
     methods: ['tokenize', 'detokenize'],
-    deploy: 'a language model (LlamaTextGenerationDeployment or OpenAITextGenerationDeployment)',
+    deploy: LANGUAGE_MODEL,
   },
   embeddings: {
     methods: ['embed_batch'],

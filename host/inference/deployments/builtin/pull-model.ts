@@ -4,7 +4,7 @@ import { hasEngineKernels } from '../../devices/index.ts';
 import type { PrepareContext, PulledModel, PullOptions } from '../class/deployment-definition.ts';
 import { readGgufHeader } from './gguf-header.ts';
 
-type Types = Pick<PullOptions, 'weightType' | 'whisperType' | 'projector'>;
+type Types = Pick<PullOptions, 'weightType' | 'whisperType' | 'projector' | 'form'>;
 
 /** Returns the path of a model's file. Fetches the model if necessary, and reports the progress. */
 export const pullModel = async (id: string, context: PrepareContext, options: Types = {}): Promise<string> =>

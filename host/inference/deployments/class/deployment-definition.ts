@@ -20,6 +20,8 @@ export interface PulledModel {
 export interface PullOptions {
   /** Type of the weights of a GGUF model. A model with other weights is written once with this type. */
   readonly weightType?: WeightType;
+  /** For a GGUF model of texts in ONNX form: its type of weights. It is written once. */
+  readonly form?: 'onnx_q8' | 'onnx_fp16';
   /** Type of the weights of a Whisper model that is converted from a folder. Default: `q8_0`. */
   readonly whisperType?: string;
   /** Whether the projector that belongs to the model is pulled in its place. */

@@ -66,7 +66,7 @@ export const DeploymentOptions = z
       .optional()
       .describe(
         'Calls that one replica works on at the same time. Default: 8 for Whisper, `n_seq_max` + 2 for text ' +
-          'generation, 16 for text generation by another server, 32 for embeddings and reranking, 4 for speaker ' +
+          'generation, 4 with Transformers.js, 16 by another server, 32 for embeddings and reranking, 4 for speaker ' +
           'diarization, 8 for voice activity detection, 5 for a custom class.',
       ),
     max_queued_requests: whole(

@@ -1,9 +1,9 @@
 // The entry of the thread that runs a pipeline of Transformers.js.
-import { createRequire } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Refusal } from '../onnx/compute-thread.ts';
-import { type OnnxTensor, reasonOf, sessionOptions } from '../onnx/runtime.ts';
+import { type OnnxTensor, reasonOf } from '../onnx/runtime.ts';
 import { imageOf, isPixels, type RawImageClass, replaceSharp } from './images/raw-image.ts';
+import { loadTransformers, modelOptions } from './library.ts';
 import {
   type ExtractionPipeline,
   factsOf,
@@ -50,33 +50,18 @@ type Pipeline = (...args: readonly unknown[]) => Promise<unknown>;
 
 /** The used part of Transformers.js. */
 interface Transformers {
-  readonly env: Record<string, unknown>;
   readonly Tensor: TensorClass;
   readonly RawImage: RawImageClass;
   pipeline(task: string, folder: string, options: object): Promise<Pipeline>;
 }
 
-const LOG_NOTHING = 50;
-
 const port = parentPort!;
 const spec = workerData as PipelineSpec;
 
 try {
-  const { env, Tensor, RawImage, pipeline } = createRequire(import.meta.url)(spec.transformers) as Transformers;
-  Object.assign(env, {
-    allowRemoteModels: false,
-    useFSCache: false,
-    logLevel: LOG_NOTHING,
-    fetch: () => Promise.reject(new Error('nothing is fetched')),
-  });
+  const { Tensor, RawImage, pipeline } = loadTransformers<Transformers>(spec.transformers);
   replaceSharp(RawImage);
-  const run = await pipeline(spec.task, spec.folder, {
-    subfolder: 'onnx',
-    dtype: spec.dtype,
-    device: 'cpu',
-    local_files_only: true,
-    session_options: sessionOptions(spec.threads),
-  });
+  const run = await pipeline(spec.task, spec.folder, { ...modelOptions(spec.threads), dtype: spec.dtype });
   const extraction = run as unknown as ExtractionPipeline;
   const answerTo = async (question: PipelineQuestion): Promise<PipelineAnswer> => {
     if ('args' in question) {

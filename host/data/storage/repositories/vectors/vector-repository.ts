@@ -243,8 +243,6 @@ export class VectorRepository extends CallerRepository {
     return found;
   }
 
-  /** Throws `StorageFull` if the collection that was just made is one too many. */
-
   async #count(id: number, chunks: number, bytes: number): Promise<void> {
     await this.connection.query(sql.count, [id, chunks, bytes]);
     if (bytes <= 0) return;
@@ -259,7 +257,10 @@ export class VectorRepository extends CallerRepository {
       );
   }
 
-  /** Two transactions at the same time may exceed the limit by one collection. */
+  /**
+   * Throws `StorageFull` if the collection that was just made is one too many. Two transactions at the same time may exceed
+   * the limit by one.
+   */
   async #requireFewCollections(): Promise<void> {
     const { maxCollections } = this.#limits;
     if ((await this.usage()).collections > maxCollections)

@@ -16,7 +16,8 @@ export interface PipelineFiles {
 
 /** Where repositories of the hub have ONNX models. */
 const SUBFOLDER = 'onnx';
-const REPOSITORY = /^[\w-][\w.-]*\/[\w-][\w.-]*$/;
+/** The id of a repository of the hub. */
+export const REPOSITORY = /^[\w-][\w.-]*\/[\w-][\w.-]*$/;
 
 /**
  * Returns the files of a model for Transformers.js: a folder, or a repository of the hub, whose files are fetched. The

@@ -20,6 +20,7 @@ const TASKS = {
   'token-classification': TEXT,
   'zero-shot-classification': TEXT,
   'question-answering': TEXT,
+  'text-generation': TEXT,
   'image-classification': IMAGE,
   'object-detection': IMAGE,
   'automatic-speech-recognition': { configuration: [...TOKENIZER, ...PREPROCESSOR], generates: true },

@@ -10,7 +10,7 @@ import {
   hasDefaultPrompt,
   NO_DEFAULT_PROMPT,
 } from '../../class/embedding-methods.ts';
-import type { DeploymentDefinition, ReplicaSpec } from '../../class/deployment-definition.ts';
+import type { DeploymentDefinition, PrepareContext, ReplicaSpec } from '../../class/deployment-definition.ts';
 import { method } from '../../class/method.ts';
 import { transcriptionMethods } from '../../class/transcription-methods.ts';
 import { modelName } from '../model-name.ts';
@@ -18,19 +18,14 @@ import { pullModel } from '../pull-model.ts';
 import { VAD_MODEL } from '../speech/vad-deployment.ts';
 import { onnxMemory, onnxReplica, onnxReplicaSpec, requireProcessors } from './onnx-replica.ts';
 import { pullPipeline } from './pipeline-files.ts';
-import { TASK_NAMES } from './pipeline-tasks.ts';
-
-/** What the names of files end with, by the type of their weights. */
-const SUFFIXES = {
-  fp32: '',
-  fp16: '_fp16',
-  q8: '_quantized',
-  int8: '_int8',
-  uint8: '_uint8',
-  q4: '_q4',
-  q4f16: '_q4f16',
-  bnb4: '_bnb4',
-} as const;
+import { TASK_NAMES, type TaskName } from './pipeline-tasks.ts';
+import {
+  TEXT_GENERATION,
+  textGenerationKeys,
+  textGenerationSpec,
+  textGenerationVariant,
+} from './text-generation-task.ts';
+import { WEIGHT_NAMES, weightSuffix } from './weight-file.ts';
 
 const EMBEDDINGS = 'feature-extraction';
 const SPEECH = 'automatic-speech-recognition';
@@ -67,7 +62,7 @@ const speech = {
 };
 
 /** The keys that only one task has. */
-const OWN_KEYS = { [EMBEDDINGS]: embeddings, [SPEECH]: speech };
+const OWN_KEYS = { [EMBEDDINGS]: embeddings, [SPEECH]: speech, [TEXT_GENERATION]: textGenerationKeys };
 
 type Config = z.infer<typeof fields>;
 
@@ -83,16 +78,22 @@ const fields = z.strictObject({
     .min(1)
     .describe(
       '`owner/repo` of the hub, or the path of a folder like it: `config.json`, `tokenizer.json`, ' +
-        '`tokenizer_config.json`, and `onnx/model.onnx` or a file with other weights.',
+        '`tokenizer_config.json`, and `onnx/model.onnx` or a file with other weights. `text-generation` also takes a ' +
+        'GGUF model of the families Llama and Qwen2, which is converted once: a catalogue id, `owner/repo/file.gguf` ' +
+        'of the hub, or a path.',
     ),
   task: z.enum(TASK_NAMES).describe('What the model is for.'),
   dtype: z
-    .enum(Object.keys(SUFFIXES) as (keyof typeof SUFFIXES)[])
-    .default('fp32')
-    .describe('Type of the weights, which chooses the file: `q8` is `onnx/model_quantized.onnx`.'),
+    .enum(WEIGHT_NAMES)
+    .optional()
+    .describe(
+      'Type of the weights, which chooses the file: `q8` is `onnx/model_quantized.onnx`. Default: `fp32`. A GGUF ' +
+        'model becomes `q8` (the default), or `fp16`, which is exact and takes about three times as long.',
+    ),
   ...onnxReplica,
   ...embeddings,
   ...speech,
+  ...textGenerationKeys,
 });
 
 const schema = fields.refine(hasDefaultPrompt, NO_DEFAULT_PROMPT).superRefine((config, context) => {
@@ -169,22 +170,35 @@ const pipelineMethods = {
   }),
 };
 
+/** For typed handles: a deployment has the method of its task. */
+const countTokens = method({
+  description: textGenerationVariant.methods.count_tokens.description,
+  input: z.union([embeddingMethods.count_tokens.input, textGenerationVariant.methods.count_tokens.input]),
+  output: textGenerationVariant.methods.count_tokens.output,
+});
+
 /** Runs a pipeline of Transformers.js. */
 export const TransformersDeployment = defineDeployment({
   name: 'TransformersDeployment',
   configSchema: schema,
   maxOngoingRequests: ({ task }) => (task === EMBEDDINGS ? EMBEDDING_CALLS : CALLS),
-  methods: { ...pipelineMethods, ...embeddingMethods, ...transcriptionMethods },
-  variant: ({ task }): DeploymentDefinition =>
-    task === EMBEDDINGS ? ofEmbeddings : task === SPEECH ? ofSpeech : ofOthers,
+  methods: {
+    ...pipelineMethods,
+    ...embeddingMethods,
+    ...transcriptionMethods,
+    ...textGenerationVariant.methods,
+    count_tokens: countTokens,
+  },
+  variant: ({ task }): DeploymentDefinition => VARIANTS.get(task) ?? ofPipelines,
   threads: ({ threads }) => threads,
   async prepare(config, context) {
     requireProcessors('TransformersDeployment', context);
-    const { model_id: id, task, dtype } = config;
-    const { bytes, folder } = await pullPipeline(id, task, SUFFIXES[dtype], context);
+    const { model_id: id, task } = config;
+    const { bytes, spec } = await (task === TEXT_GENERATION
+      ? textGenerationSpec(config, CALLS, context)
+      : pipelineSpec(config, task, context));
     return {
-      folder,
-      dtype,
+      ...spec,
       task,
       model_name: modelName(id),
       ...(await onnxReplicaSpec('TransformersDeployment', config, bytes, context)),
@@ -198,12 +212,23 @@ export const TransformersDeployment = defineDeployment({
   implementation: new URL('../../../engines/transformers/transformers.js', import.meta.url),
 });
 
-const ofEmbeddings: DeploymentDefinition = {
-  ...TransformersDeployment,
-  methods: { ...pipelineMethods, ...embeddingMethods },
-};
-const ofSpeech: DeploymentDefinition = { ...TransformersDeployment, methods: transcriptionMethods };
-const ofOthers: DeploymentDefinition = { ...TransformersDeployment, methods: pipelineMethods };
+const ofPipelines: DeploymentDefinition = { ...TransformersDeployment, methods: pipelineMethods };
+
+/** The definitions of tasks that have methods of their own. */
+const VARIANTS: ReadonlyMap<string, DeploymentDefinition> = new Map<string, DeploymentDefinition>([
+  [EMBEDDINGS, { ...TransformersDeployment, methods: { ...pipelineMethods, ...embeddingMethods } }],
+  [SPEECH, { ...TransformersDeployment, methods: transcriptionMethods }],
+  [TEXT_GENERATION, { ...TransformersDeployment, ...textGenerationVariant }],
+]);
+
+async function pipelineSpec(
+  { model_id: id, dtype = 'fp32' }: Config,
+  task: TaskName,
+  context: PrepareContext,
+): Promise<{ readonly bytes: number; readonly spec: ReplicaSpec }> {
+  const { bytes, folder } = await pullPipeline(id, task, weightSuffix(dtype), context);
+  return { bytes, spec: { folder, dtype } };
+}
 
 /** Returns the part of a replica's spec for the methods for embeddings. */
 function embeddingSpec({ pooling = 'mean', max_seq_length: most, ...config }: Config): ReplicaSpec {

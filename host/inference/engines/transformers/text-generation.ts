@@ -1,0 +1,259 @@
+// Runs in a replica: text generation with Transformers.js over the ONNX Runtime.
+import { fail } from '../../../base/core/errors.ts';
+import {
+  type GenerationDetails,
+  type ImageChatDialog,
+  type SamplingParams,
+  type TextChunk,
+  textOfContent,
+} from '../../../base/schemas/index.ts';
+import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
+import type { CallContext } from '../../rpc/index.ts';
+import { answerCount, samplingOfAnswer, several } from '../chat/choices.ts';
+import { requireTaken } from '../chat/media.ts';
+import type { ChatArgs, CountTokensArgs, GenerateArgs } from '../chat/text-arguments.ts';
+import { generate, type TextModel, textMethods } from '../chat/text-methods.ts';
+import type { TokenizeArgs } from '../chat/tokens.ts';
+import { mergeSampling, withinLimit } from '../sampling.ts';
+import { wrongArgument } from '../wrong-argument.ts';
+import type { GenerationSpec, Texts } from './generation-thread.ts';
+import { requireKnownOptions, requireKnownSampling } from './lacking.ts';
+import { StopTexts } from './stop-texts.ts';
+import { ThreadModel } from './thread-model.ts';
+
+/**
+ * The configuration of a replica, made by
+ * `inference/deployments/builtin/onnx/text-generation-task.ts`.
+ */
+interface TextGenerationSpec extends Omit<GenerationSpec, 'transformers'> {
+  readonly model_name: string;
+  readonly transformers_path: string;
+  readonly max_memory_bytes: number;
+  /** 0 is the length that the model was trained with. */
+  readonly n_ctx?: number;
+  readonly default_sampling_params: SamplingParams;
+  readonly calls: number;
+}
+
+type Pieces = AsyncGenerator<TextChunk, GenerationDetails>;
+
+/** Tokens of a dialog where the configuration names no number, and the model was trained with as many. */
+const DEFAULT_TOKENS = 8192;
+/** A signal without a limit, because the host ends a replica whose warm-up makes no progress. */
+const UNLIMITED = new AbortController().signal;
+
+export async function start(spec: TextGenerationSpec, _context: StartContext): Promise<Implementation> {
+  const { model_name: name, transformers_path: transformers } = spec;
+  const thread = await ThreadModel.load(name, { ...spec, transformers }, spec.max_memory_bytes);
+  const model = new TransformersTextModel(spec, thread);
+  return {
+    info: { model: name, file: spec.file, contextTokens: model.contextTokens },
+    // The host has checked the arguments against the schemas of the deployment's methods.
+    methods: {
+      ...textMethods(model),
+      count_tokens: (args, context) => model.countTokens(args as CountTokensArgs, context),
+      tokenize: (args, context) => model.tokenize(args as TokenizeArgs, context),
+      detokenize: (args, context) => model.detokenize(args as { tokens: readonly number[] }, context),
+    },
+    warmUp: async () =>
+      void (await generate(model, { prompt: 'Hello', sampling_params: { max_tokens: 1 } }, { signal: UNLIMITED })),
+    reconfigure: async (next) => model.reconfigure(next as TextGenerationSpec),
+    steps: () => thread.runs,
+    activity: () => ({ busy: thread.isBusy, beats: thread.runs }),
+    close: () => thread.close(),
+  };
+}
+
+class TransformersTextModel implements TextModel {
+  readonly mostPrompts: number;
+  /** Tokens that one dialog can hold, with its answer. */
+  readonly contextTokens: number;
+  readonly #name: string;
+  readonly #thread: ThreadModel;
+  #defaults: SamplingParams;
+
+  constructor(spec: TextGenerationSpec, thread: ThreadModel) {
+    const { trainedTokens } = thread.loaded;
+    const { n_ctx: wanted } = spec;
+    if (wanted !== undefined && trainedTokens !== undefined && wanted > trainedTokens)
+      throw fail(
+        'ValidationError',
+        `user_config: model_kwargs.n_ctx: ${wanted} is more than the ${trainedTokens} tokens that the model was ` +
+          'trained with',
+      );
+    this.contextTokens =
+      wanted === 0
+        ? (trainedTokens ?? DEFAULT_TOKENS)
+        : (wanted ?? Math.min(DEFAULT_TOKENS, trainedTokens ?? Infinity));
+    this.mostPrompts = spec.calls;
+    this.#name = spec.model_name;
+    this.#thread = thread;
+    this.#defaults = spec.default_sampling_params;
+  }
+
+  get defaults(): SamplingParams {
+    return this.#defaults;
+  }
+
+  /** Changes the sampling defaults for later answers. The host makes new replicas for any other change. */
+  reconfigure({ default_sampling_params: defaults }: TextGenerationSpec): void {
+    this.#defaults = defaults;
+  }
+
+  chatPieces(args: ChatArgs, context: CallContext): Pieces {
+    return this.#answers(args, context, (one, of) => this.#chatPieces(one, of));
+  }
+
+  pieces(args: GenerateArgs, context: CallContext): Pieces {
+    return this.#answers(args, context, (one, of) => this.#pieces(one, of));
+  }
+
+  async countTokens(args: CountTokensArgs, context: CallContext): Promise<{ tokens: number; max_tokens: number }> {
+    const tokens = await this.#tokensOf(args, context);
+    return { tokens: tokens.length, max_tokens: this.contextTokens };
+  }
+
+  async tokenize(
+    args: TokenizeArgs,
+    context: CallContext,
+  ): Promise<{ tokens: readonly number[]; texts: readonly string[]; max_tokens: number }> {
+    const tokens = await this.#tokensOf(args, context, args.add_special_tokens !== false);
+    const { texts } = await this.#thread.detokenize(tokens, context.signal);
+    return { tokens, texts, max_tokens: this.contextTokens };
+  }
+
+  async detokenize(
+    { tokens }: { readonly tokens: readonly number[] },
+    context: CallContext,
+  ): Promise<{ text: string }> {
+    this.#requireTokens(tokens, 'tokens');
+    const { text }: Texts = await this.#thread.detokenize(tokens, context.signal);
+    return { text };
+  }
+
+  /** Runs a generation of its own for each answer. */
+  #answers<Args extends ChatArgs | GenerateArgs>(
+    args: Args,
+    context: CallContext,
+    run: (args: Args, context: CallContext) => Pieces,
+  ): Pieces {
+    const count = answerCount(args.sampling_params);
+    if (count === 1) return run(args, context);
+    return several(count, context.signal, (index, signal) =>
+      run(
+        { ...args, sampling_params: samplingOfAnswer(this.#defaults, args.sampling_params, index) },
+        { ...context, signal },
+      ),
+    );
+  }
+
+  async *#chatPieces(
+    { sampling_params: wanted, prompt_tokens: tellsPrompt, ...args }: ChatArgs,
+    context: CallContext,
+  ): Pieces {
+    requireKnownOptions(args);
+    const prompt = await this.#tokensOf(args, context);
+    if (tellsPrompt && prompt.length < this.contextTokens) yield { text: '', prompt_tokens: prompt.length };
+    const { assistant_prefix: prefix } = args;
+    if (prefix) yield { text: prefix };
+    return yield* this.#run(prompt, wanted, context);
+  }
+
+  async *#pieces({ prompt, sampling_params: wanted, ...args }: GenerateArgs, context: CallContext): Pieces {
+    requireKnownOptions(args);
+    if (typeof prompt !== 'string') this.#requireTokens(prompt, 'prompt');
+    const tokens = typeof prompt === 'string' ? await this.#thread.tokenize(prompt, true, context.signal) : prompt;
+    return yield* this.#run(tokens, wanted, context);
+  }
+
+  async *#run(prompt: readonly number[], wanted: SamplingParams | null | undefined, context: CallContext): Pieces {
+    const began = performance.now();
+    this.#requireRoom(prompt);
+    const merged = mergeSampling(this.#defaults, withinLimit(this.#defaults, wanted, context));
+    requireKnownSampling(wanted, merged);
+    const { minTokens = 0, stopTokenIds = [], logitBias = [] } = merged;
+    this.#requireTokens([...stopTokenIds, ...logitBias.map(({ token }) => token)], 'sampling_params');
+    const ends = [...this.#thread.loaded.ends, ...stopTokenIds];
+    const most = Math.min(merged.maxTokens, this.contextTokens - prompt.length);
+    const stops = new StopTexts(merged.stop);
+    const sampling = {
+      ...merged,
+      presencePenalty: merged.presencePenalty ?? 0,
+      frequencyPenalty: merged.frequencyPenalty ?? 0,
+      logitBias,
+      never: merged.ignoreEos ? this.#thread.loaded.ends : [],
+      notBefore: ends,
+      minTokens,
+    };
+    const answer = await this.#thread.begin(prompt, { sampling, ends }, context.signal);
+    const startMs = performance.now();
+    let firstMs = startMs;
+    const details = (count: number, reason: 'stop' | 'length', stop?: string): GenerationDetails => ({
+      finish_reason: reason,
+      ...(stop !== undefined && { stop_reason: stop }),
+      usage: { prompt_tokens: prompt.length, cached_tokens: 0, completion_tokens: count },
+      timings: {
+        queue_ms: startMs - began,
+        prompt_ms: firstMs - startMs,
+        completion_ms: performance.now() - firstMs,
+      },
+    });
+    let isEnded = false;
+    try {
+      for (let count = 1; ; count += 1) {
+        const { text, isEnd } = await answer.next();
+        if (count === 1) firstMs = performance.now();
+        isEnded = isEnd || count === most;
+        const known = isEnded ? text + (await answer.end()) : text;
+        const { text: released, stop } = count > minTokens ? stops.add(known) : { text: known, stop: undefined };
+        const piece = isEnded && stop === undefined ? released + stops.rest() : released;
+        if (piece !== '') yield { text: piece };
+        if (stop !== undefined) return details(count, 'stop', stop);
+        if (isEnded) return isEnd ? details(count - 1, 'stop') : details(count, 'length');
+      }
+    } finally {
+      if (!isEnded) void answer.end();
+    }
+  }
+
+  /** Throws `EmptyPrompt` and `PromptTooLongException`. */
+  #requireRoom(prompt: readonly number[]): void {
+    const data = { model_name: this.#name };
+    if (prompt.length === 0)
+      throw fail('EmptyPrompt', `the prompt is empty; ${this.#name} needs at least one character`, { data });
+    if (prompt.length >= this.contextTokens)
+      throw fail(
+        'PromptTooLongException',
+        `${this.#name} cannot take the prompt: it has ${prompt.length} tokens, and with an answer there is room for ` +
+          `${this.contextTokens}`,
+        { data: { prompt_len: prompt.length, max_len: this.contextTokens } },
+      );
+  }
+
+  /** Throws `InvalidPrompt` or `InvalidSamplingParams` for a token that the model does not have. */
+  #requireTokens(tokens: readonly number[], argument: 'prompt' | 'tokens' | 'sampling_params'): void {
+    const { vocabulary } = this.#thread.loaded;
+    const wrong = tokens.find((token) => token >= vocabulary);
+    if (wrong === undefined) return;
+    const name = argument === 'sampling_params' ? 'InvalidSamplingParams' : 'InvalidPrompt';
+    throw wrongArgument(name, [argument], `${this.#name} has no token ${wrong}; its ${vocabulary} tokens count from 0`);
+  }
+
+  #tokensOf(
+    { dialog, text = '', assistant_prefix: prefix, ...options }: CountTokensArgs,
+    { signal }: CallContext,
+    hasOuterTokens = true,
+  ): Promise<readonly number[]> {
+    if (!dialog) return this.#thread.tokenize(text, hasOuterTokens, signal);
+    requireKnownOptions(options);
+    this.#requireTexts(dialog);
+    const messages = dialog.messages.map((message) => ({ ...message, content: textOfContent(message.content) }));
+    const templateArguments = options.chat_template_kwargs ?? {};
+    return this.#thread.tokenizeDialog({ messages, templateArguments, prefix: prefix ?? '' }, signal);
+  }
+
+  #requireTexts(dialog: ImageChatDialog): void {
+    const why = 'it is a model of texts';
+    requireTaken(dialog, { model: this.#name, images: why, audio: why });
+  }
+}
