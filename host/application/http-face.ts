@@ -69,6 +69,11 @@ function openAiOptions(config: Config, services: Services): OpenAiRoutesOptions 
     files: services.files,
     uploads: services.uploadedParts,
     batches: services.batches,
+    vectorStores: {
+      stores: services.vectorStores,
+      storage: services.storage,
+      embeddingDeployment: config.openai.vector_stores.embedding_deployment,
+    },
     maxBatchRequests: config.openai.batches.maximum_requests,
   };
 }

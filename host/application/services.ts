@@ -13,7 +13,7 @@ import {
   UserLimits,
 } from '../data/access/index.ts';
 import { ARTIFACTS_DIR, TASK_FILES_DIR } from '../io/artifacts/index.ts';
-import { BackgroundResponses, Batches, StoredResponses } from '../apis/openai/index.ts';
+import { BackgroundResponses, Batches, StoredResponses, VectorStores } from '../apis/openai/index.ts';
 import { childEnvironment, type Config } from '../base/config/index.ts';
 import { fail } from '../base/core/errors.ts';
 import type { Telemetry } from '../base/core/telemetry.ts';
@@ -36,7 +36,7 @@ import { remembered } from '../base/core/remembered.ts';
 import { StoredFiles, Uploads } from '../data/files/index.ts';
 import { RouterSet } from '../apis/http/index.ts';
 import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../io/media/index.ts';
-import { BATCH_FORMATS, backgroundWorkOf, batchWorkOf } from './ports/host-work.ts';
+import { BATCH_FORMATS, backgroundWorkOf, batchWorkOf, ingestWorkOf } from './ports/host-work.ts';
 import { type AppModels, modelDirectory } from './ports/model-directory.ts';
 import { ModelsOnDemand } from './ports/models-on-demand.ts';
 import { httpPort, networkSettings, webhookPorts } from './ports/outgoing-ports.ts';
@@ -107,6 +107,8 @@ export class Services {
   readonly uploadedParts: Uploads;
   /** The batches of OpenAI's and Anthropic's APIs. */
   readonly batches: Batches;
+  /** The vector stores of OpenAI's API. */
+  readonly vectorStores: VectorStores;
   /** The deployments as the models of OpenAI's API. */
   readonly directory: AppModels;
   readonly uploads: ProcessFolder;
@@ -266,11 +268,12 @@ export class Services {
     });
     const work = batchWorkOf(this, config);
     const responseWork = backgroundWorkOf(this, config);
+    const storeWork = ingestWorkOf(this, config);
     this.tasks = config.task_queue.enabled
       ? new TaskQueue({
           storage: this.storage,
           endpoints: this.endpoints,
-          hostWork: [work, responseWork],
+          hostWork: [work, responseWork, storeWork],
           dir: taskFilesDir(config),
           config: config.task_queue,
           subscribersOnly: config.api_service.enabled,
@@ -302,6 +305,10 @@ export class Services {
       ...{ storage: this.storage, tasks: this.tasks, work: work.endpoint, log: inArea(log, 'openai') },
       formats: BATCH_FORMATS,
       retentionS: config.openai.batches.retention,
+    });
+    this.vectorStores = new VectorStores({
+      ...{ storage: this.storage, tasks: this.tasks, work: storeWork.endpoint, log: inArea(log, 'openai') },
+      config: config.openai.vector_stores,
     });
     this.redocBundle = remembered(() => this.models.pullTool('redoc', { signal }), RETRY_AFTER_MS);
     this.uploads = new ProcessFolder(this.artifactsDir);
@@ -457,6 +464,7 @@ export class Services {
     await this.apiKeys?.close();
     await this.responses.stop();
     await this.batches.stop();
+    await this.vectorStores.stop();
     await this.uploadedParts.stop();
     await this.files.stop();
     await this.#monthlyTokens.stop();

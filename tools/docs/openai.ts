@@ -452,6 +452,33 @@ one that waits for its first request ends at once.
 - With the scopes \`/v1/batches\` and \`/v1/batches/*\`, a key also needs one for the \`endpoint\` of the batch. Like \
 every task, a batch goes on when its key is revoked or expires.
 
+## Vector stores
+
+\`POST /v1/vector_stores\` makes a store, files of \`/v1/files\` are read into it in the background, and \`POST \
+/v1/vector_stores/{id}/search\` finds their parts by meaning and by words. [A program](openai.md#vector-stores) shows \
+it. The texts and vectors are in the database of the host; SQLite needs the npm package \`sqlite-vec\`, PostgreSQL \
+the extension pgvector.
+
+- A [deployment for embeddings](deployments.md#embeddings) makes the vectors: the only one there is, or the one that \
+\`openai.vector_stores.embedding_deployment\` names. Without one the answer is 503 with the code \
+\`no_embedding_model\`.
+- Files are text in UTF-8, Markdown and PDF. A file that cannot be read is \`failed\` alone, and \`last_error\` says \
+why: \`unsupported_file\` for other types, \`invalid_file\` for one that is empty, damaged, encrypted, a scan, or \
+larger than \`openai.vector_stores.maximum_file_bytes\`, and \`server_error\` for the rest, such as no room \
+(\`openai.vector_stores.maximum_stored_bytes_per_user\`).
+- Texts are divided into chunks of up to 800 tokens, of which up to 400 repeat the chunk before, or as \
+\`chunking_strategy\` says. A chunk never has more tokens than the model takes; the model counts them. Chunks of \
+Markdown end with their section.
+- Reading is a [task](tasks.md): it goes on where it was when a host stops or is lost. A file that is added again is \
+read again. A file that is deleted in \`/v1/files\` leaves all stores; one that expires there stays in them.
+- A search ranks by vectors and words together; the \`ranker\` \`none\` ranks by vectors alone, and the score is then \
+the cosine of the angle. Queries are not rewritten. Lists of files are in the order of their uploads.
+- After another model was configured, the next search or file begins to make new vectors from the stored texts. Until \
+they are there, the store is \`in_progress\` and is searched by words.
+- A store that has expired is not searched any more (409), and is removed a day later.
+- A key needs the scopes \`/v1/vector_stores\` and \`/v1/vector_stores/*\` or the scope of the embedding model, and \
+must be allowed to read the files that it adds.
+
 ## Parameters
 
 A parameter without effect does not change the answer, and the header \`x-aana-ignored-parameters\` names it. With \

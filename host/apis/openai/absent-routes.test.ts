@@ -28,7 +28,6 @@ Absent('are refused with 404 and what is there instead, and the client does not 
     [() => client.images.generate({ prompt: 'a', model: 'dall-e-3' }), /has no generation of images$/],
     [() => client.audio.speech.create({ input: 'a', model: 'tts-1', voice: 'alloy' }), /has no text to speech$/],
     [() => client.beta.threads.create(), /has no threads: POST \/v1\/responses/],
-    [() => client.vectorStores.list(), /has no vector stores: POST \/v1\/embeddings/],
     [() => client.fineTuning.jobs.retrieve('a'), /has no fine-tuning$/],
     [() => client.conversations.items.list('conv_1'), /has no conversations/],
     [() => client.chat.completions.retrieve('chatcmpl-1'), /has no stored chat completions/],

@@ -37,7 +37,6 @@ export const ABSENT_ROUTES: readonly AbsentRoute[] = [
   { path: '/v1/realtime/translations', what: 'live translation', instead: 'connect to /asr/live?task=translate' },
   { path: '/v1/skills', what: 'skills' },
   { path: '/v1/threads', what: 'threads', instead: RESPONSES },
-  { path: '/v1/vector_stores', what: 'vector stores', instead: 'POST /v1/embeddings and POST /v1/rerank' },
   { path: '/v1/videos', what: 'generation of videos' },
 ];
 

@@ -42,7 +42,7 @@ export function isIdWith(prefix: string, text: string): boolean {
 }
 
 /** Throws `InvalidParameter` if the cursor of a list is not an id with this prefix. The item itself may be gone. */
-export function checkCursor(after: string | undefined, prefix: string): void {
-  if (after === undefined || isIdWith(prefix, after)) return;
-  throw invalidValue('after', `${JSON.stringify(after.slice(0, 100))} is not the id of an item of the list`);
+export function checkCursor(cursor: string | undefined, prefix: string, param = 'after'): void {
+  if (cursor === undefined || isIdWith(prefix, cursor)) return;
+  throw invalidValue(param, `${JSON.stringify(cursor.slice(0, 100))} is not the id of an item of the list`);
 }

@@ -13,6 +13,8 @@ import { responsesRoute } from './responses/responses-route.ts';
 import { storedResponsesRoutes } from './responses/stored/stored-responses-routes.ts';
 import { tokenRoutes } from './tokens/token-routes.ts';
 import { uploadsRoutes } from './uploads/uploads-routes.ts';
+import { storeFilesRoutes } from './vector-stores/store-files-routes.ts';
+import { storeRoutes } from './vector-stores/store-routes.ts';
 import { vectorRoutes } from './vectors/vector-routes.ts';
 
 /** Returns the routes of OpenAI's API, or routes that say that they are off. */
@@ -42,6 +44,8 @@ export function openAiRoutes(openai: OpenAiRoutesOptions, otherModels: OtherMode
     filesRoutes(router, options);
     uploadsRoutes(router, options);
     batchesRoutes(router, options);
+    storeRoutes(router, options);
+    storeFilesRoutes(router, options);
     clientSecretsRoute(router, options);
   };
 }

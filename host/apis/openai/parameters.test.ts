@@ -182,6 +182,19 @@ function addTests({ route, fields: { schema, idle }, alias }: DocumentedRoute, s
   });
 }
 
+const STORE_PAGE = {
+  after: [`vs_${'0'.repeat(32)}`, 'x'],
+  before: [`vs_${'0'.repeat(32)}`, 'x'],
+  limit: ['5', '101'],
+  order: ['asc', 'up'],
+} as const;
+const STORE_FILE_PAGE = {
+  ...STORE_PAGE,
+  after: [`file-${'0'.repeat(32)}`, 'x'],
+  before: [`file-${'0'.repeat(32)}`, 'x'],
+  filter: ['failed', 'no'],
+} as const;
+
 /** For each parameter of a query a value, which is the first id of the list if it is empty, and a wrong one. */
 const QUERY_VALUES: Readonly<Record<string, Readonly<Record<string, readonly [value: string, wrong: string]>>>> = {
   'GET /v1/responses/{response_id}': {
@@ -199,6 +212,9 @@ const QUERY_VALUES: Readonly<Record<string, Readonly<Record<string, readonly [va
     order: ['asc', 'up'],
     purpose: ['batch', '%00'],
   },
+  'GET /v1/vector_stores': STORE_PAGE,
+  'GET /v1/vector_stores/{vector_store_id}/files': STORE_FILE_PAGE,
+  'GET /v1/vector_stores/{vector_store_id}/file_batches/{batch_id}/files': STORE_FILE_PAGE,
   'GET /v1/batches': { after: [`batch_${'0'.repeat(32)}`, 'x'], limit: ['5', '1e9'] },
 };
 
@@ -215,8 +231,12 @@ for (const { route, fields } of documentedRoutes('openai', 'query').filter(({ ro
     });
     let id = '';
     for await (const event of made) if (event.type === 'response.created') ({ id } = event.response);
-    const get = async (query: string): Promise<Response> =>
-      fetch(`${lenient.url}${route.slice(4).replace('{response_id}', id)}?${query}`);
+    const store = await lenient.client.vectorStores.create({});
+    const file = await lenient.client.files.create({ file: new File(['a'], 'a.txt'), purpose: 'user_data' });
+    const batch = await lenient.client.vectorStores.fileBatches.create(store.id, { file_ids: [file.id] });
+    const ids: Readonly<Record<string, string>> = { response_id: id, vector_store_id: store.id, batch_id: batch.id };
+    const path = route.slice(4).replaceAll(/\{(\w+)\}/g, (_, name: string) => ids[name] ?? '');
+    const get = async (query: string): Promise<Response> => fetch(`${lenient.url}${path}?${query}`);
     const { first_id: first } = (await (await get('')).json()) as { readonly first_id?: string };
     for (const [name, [value, wrong]] of Object.entries(values)) {
       const served = await get(`${name}=${value || first}`);

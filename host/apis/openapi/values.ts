@@ -48,6 +48,7 @@ export const PATH_PARAMETERS = {
   file_id: z.string(),
   deployment: z.string(),
   batch_id: z.string(),
+  vector_store_id: z.string(),
   upload_id: z.string(),
   trace_id: z.string(),
 } as const;

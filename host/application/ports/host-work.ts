@@ -1,4 +1,4 @@
-import { backgroundWork, batchWork, mediaOpener, OPENAI_BATCHES } from '../../apis/openai/index.ts';
+import { backgroundWork, batchWork, ingestWork, mediaOpener, OPENAI_BATCHES } from '../../apis/openai/index.ts';
 import type { Config } from '../../base/config/index.ts';
 import { MESSAGE_BATCHES } from '../../apis/anthropic/index.ts';
 import type { HostWork } from '../../data/tasks/index.ts';
@@ -51,4 +51,21 @@ export function batchWorkOf(
     formats: BATCH_FORMATS,
   });
   return { endpoint, workers: batches.concurrent_batches, continues: true };
+}
+
+/** Returns the work of tasks that read files into vector stores, over the parts of an application. */
+export function ingestWorkOf(
+  services: Pick<Services, 'storage' | 'files' | 'directory' | 'uploads' | 'vectorStores'>,
+  { openai: { vector_stores: config }, limits }: Config,
+): HostWork {
+  const endpoint = ingestWork({
+    storage: services.storage,
+    files: services.files,
+    models: services.directory,
+    stores: () => services.vectorStores,
+    embeddingDeployment: config.embedding_deployment,
+    maxStoredBytes: config.maximum_stored_bytes_per_user || undefined,
+    documents: { maxBytes: config.maximum_file_bytes, limits, tempDir: () => services.uploads.path() },
+  });
+  return { endpoint, workers: config.concurrent_runs, continues: true };
 }

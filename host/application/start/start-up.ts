@@ -43,6 +43,7 @@ export async function startUp(options: StartUpOptions): Promise<void> {
     options.services.files.start();
     options.services.uploadedParts.start();
     options.services.batches.start();
+    options.services.vectorStores.start();
   }
 }
 

@@ -54,7 +54,10 @@ export interface UserFiles {
   list(page: FilePage): Promise<readonly FileRecord[]>;
   /** Throws `UploadedFileLost`. */
   open(file: FileRecord): Promise<Readable>;
-  /** Returns whether the file existed. Throws `FileInUse` for the input of a batch that has not ended. */
+  /**
+   * Removes a file, also from all vector stores. Returns whether it existed. Throws `FileInUse` for the input of a
+   * batch that has not ended.
+   */
   delete(id: string): Promise<boolean>;
 }
 
@@ -101,7 +104,9 @@ export class StoredFiles implements ForCallers<UserFiles> {
         if (!FILE_ID.test(id)) return false;
         const [isDeleted, isThere] = await storage.write(async (repositories) => {
           const files = repositories.filesOf(userId);
-          return [await files.delete(id), (await files.read(id)) !== undefined];
+          const wasThere = await files.delete(id);
+          if (wasThere) await repositories.vectorStoreFilesOf(userId).removeEverywhere(id);
+          return [wasThere, (await files.read(id)) !== undefined];
         });
         if (isDeleted) await this.#folder.remove(id);
         else if (isThere) throw inUse(id);

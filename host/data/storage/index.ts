@@ -36,6 +36,23 @@ export {
   type UploadRecord,
   type UploadStatus,
 } from './repositories/openai/uploads.ts';
+export { collectionOf, type VectorStoreRow } from './repositories/openai/store-texts.ts';
+export type {
+  NewStoreFile,
+  RunLease,
+  StoreFileBatch,
+  StoreFileEnd,
+  StoreFilePage,
+  StoreFileRecord,
+  VectorStoreFileErrorCode,
+} from './repositories/openai/vector-store-files.ts';
+export {
+  type FileCounts,
+  type IdPage,
+  type NewVectorStore,
+  pruneVectorStores,
+  type VectorStoreRecord,
+} from './repositories/openai/vector-stores.ts';
 export type { AttemptBatch, ClaimedTask, HeldLease, Lease, Outcome } from './repositories/tasks/task-attempts.ts';
 export { TASK_CANCELLED, TASKS_WAITING } from './repositories/tasks/task-log.ts';
 export type {
@@ -51,6 +68,7 @@ export { taskStorageFull } from './repositories/tasks/task-usage.ts';
 export { type EnqueueLimits, tooManyTasks } from './repositories/tasks/tasks.ts';
 export type { Metadata, MetadataValue, VectorFilter } from '../../base/schemas/vectors/vector-filter.ts';
 export type { StoredChunk, VectorChunk } from './repositories/vectors/chunks.ts';
+export { checkFilter } from './repositories/vectors/filter.ts';
 export type { FoundChunk, VectorSearch } from './repositories/vectors/search.ts';
 export type {
   ChunkPage,

@@ -5,10 +5,12 @@ import { postgresDatabases, sqliteDatabases, type TestDatabases } from './fixtur
 import { vectorCollectionTests } from './fixtures/vectors/collections.ts';
 import { vectorFaultTests } from './fixtures/vectors/faults.ts';
 import { vectorSearchTests } from './fixtures/vectors/search.ts';
+import { vectorStoreTests } from './fixtures/vectors/vector-stores.ts';
 
 function vectorTests(databases: TestDatabases): void {
   vectorCollectionTests(databases);
   vectorSearchTests(databases);
+  vectorStoreTests(databases);
   vectorFaultTests(databases);
 }
 

@@ -90,7 +90,7 @@ export interface CollectionsPort {
   /** Returns whether it existed. */
   delete(name: string): Promise<boolean>;
   /** Adds chunks, or replaces those with the same ids. */
-  upsert(name: string, model: string, chunks: readonly NewChunkRow[]): Promise<void>;
+  upsert(name: string, model: string, chunks: readonly NewChunkRow[]): Promise<unknown>;
   /** Returns how many chunks were removed. */
   remove(name: string, selection: { readonly ids: readonly string[] } | { readonly document: string }): Promise<number>;
   chunks(

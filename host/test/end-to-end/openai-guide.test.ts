@@ -76,6 +76,7 @@ const OUTPUTS: Readonly<Record<string, RegExp>> = {
   'hello.py': /^\S/,
   'background.mjs': /^(completed|incomplete) \S/,
   'batch.mjs': /^rivers \S[^]*\nlakes \S/,
+  'store.mjs': /^roses\.txt [01]\.\d\d Water the roses\b/,
   'chat.mjs': /^\S[^]* \d+\n\S/,
   'chat.py': /^\S[^]* \d+\n\S/,
   'river.mjs': /^\{\s+name: .*,\s+length_km: \d+,\s+continent: '(Africa|America|Asia|Europe)'\s+\}\n$/,

@@ -32,10 +32,7 @@ export async function readFiles(ctx: Context, parts: readonly FilePart[], option
       take('bytes', given.bytes.length);
       return given;
     }
-    if (!allowsPath(caller.scopes, `/v1/files/${given.id}/content`))
-      throw new AccessError('InsufficientScope', 'the API key does not allow to read files', {
-        'www-authenticate': 'Bearer error="insufficient_scope"',
-      });
+    requireReadingFiles(caller.scopes, given.id);
     const file = requireFile(given.id, await files.find(given.id), param);
     take('bytes', file.bytes);
     return { name: file.filename, bytes: await buffer(await files.open(file)) };
@@ -67,4 +64,12 @@ async function fileText(
   const text = textOfBytes(bytes);
   if (text === undefined) throw refused('is no text in UTF-8 or UTF-16; the model reads text, JSON and PDF');
   return text;
+}
+
+/** Throws `InsufficientScope` if a key with these scopes (null: all) may not read a stored file. */
+export function requireReadingFiles(scopes: readonly string[] | null, id: string): void {
+  if (allowsPath(scopes, `/v1/files/${id}/content`)) return;
+  throw new AccessError('InsufficientScope', 'the API key does not allow to read files', {
+    'www-authenticate': 'Bearer error="insufficient_scope"',
+  });
 }

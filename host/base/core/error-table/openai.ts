@@ -41,4 +41,18 @@ export const OPENAI = {
     when: 'A batch of messages that has not ended has no results and cannot be deleted.',
   },
   BatchEnded: { kind: 'conflict', when: 'A batch that has ended cannot be cancelled.' },
+  VectorStoreNotFound: { kind: 'not-found', when: 'The user has no vector store with this id.', data: ['param'] },
+  VectorStoreFileNotFound: { kind: 'not-found', when: 'The vector store has no file with this id.', data: ['param'] },
+  VectorStoreBatchNotFound: {
+    kind: 'not-found',
+    when: 'The vector store has no batch of files with this id.',
+    data: ['param'],
+  },
+  VectorStoreExpired: { kind: 'conflict', when: 'A vector store that has expired is not searched, and gets no files.' },
+  TooManyVectorStores: { kind: 'conflict', when: 'The user has as many vector stores as allowed.', data: ['limit'] },
+  TooManyStoreFiles: { kind: 'conflict', when: 'The vector store has as many files as allowed.', data: ['limit'] },
+  NoEmbeddingModel: {
+    kind: 'unavailable',
+    when: 'No deployment, or more than one, can make the vectors of vector stores.',
+  },
 } as const satisfies Definitions;

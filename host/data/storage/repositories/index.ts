@@ -9,6 +9,8 @@ import { FileRepository } from './openai/files.ts';
 import { ResponseRunRepository } from './openai/response-runs.ts';
 import { ResponseRepository } from './openai/responses.ts';
 import { UploadRepository } from './openai/uploads.ts';
+import { VectorStoreFileRepository } from './openai/vector-store-files.ts';
+import { VectorStoreRepository } from './openai/vector-stores.ts';
 import { TaskRepository } from './tasks/tasks.ts';
 import { UsageRecordRepository } from './usage-records.ts';
 import { UserTokenRepository } from './user-tokens.ts';
@@ -116,5 +118,21 @@ export class Repositories {
   /** Returns the batches of a user, or those of all callers where the host requires no keys (null). */
   batchesOf(userId: string | null): BatchRepository {
     return new BatchRepository(this.connection, userId);
+  }
+
+  /** Returns the vector stores of a user, or those of all callers where the host requires no keys (null). */
+  vectorStoresOf(userId: string | null): VectorStoreRepository {
+    return new VectorStoreRepository(this.connection, userId);
+  }
+
+  /**
+   * Returns the files of the same stores. The texts of all stores of the user have at most `maxBytes`; more is refused
+   * with `StorageFull`.
+   */
+  vectorStoreFilesOf(
+    userId: string | null,
+    { maxBytes }: { readonly maxBytes?: number | undefined } = {},
+  ): VectorStoreFileRepository {
+    return new VectorStoreFileRepository(this.connection, userId, maxBytes);
   }
 }

@@ -76,6 +76,17 @@ order by name limit $3
 select name, document, text, metadata from vector_chunks where collection = $1 and document = $2 and name > $3
 order by name limit $4
 
+-- statement: documentChunks
+select id, bytes from vector_chunks where collection = $1 and document = $2
+
+-- Replaces metadata, whose new text has $4 bytes.
+-- statement: describe (sqlite)
+update vector_chunks set metadata = $3, bytes = bytes - length(cast(metadata as blob)) + $4
+where collection = $1 and document = $2 returning id, bytes
+-- statement: describe (postgresql)
+update vector_chunks set metadata = cast($3 as json), bytes = bytes - octet_length(cast(metadata as text)) + $4
+where collection = $1 and document = $2 returning id, bytes
+
 -- statement: read (sqlite)
 select id, name, document, text, metadata from vector_chunks
 where collection = $1 and id in (select value from json_each($2))

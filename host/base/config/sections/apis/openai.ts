@@ -188,4 +188,29 @@ export const OpenAiConfig = z.strictObject({
     })
     .prefault({})
     .describe('The batches of `/v1/batches` and `/v1/messages/batches`. They are tasks, so they need the task queue.'),
+  vector_stores: z
+    .strictObject({
+      embedding_deployment: textOrNull(
+        'Deployment that makes the vectors of `/v1/vector_stores`, or an alias of it. Default: the only deployment ' +
+          'for embeddings. After a change, stores get new vectors from their texts when they are next used.',
+      ),
+      maximum_stores_per_user: whole({ min: 1, max: 100_000, default: 1000 }, 'Most vector stores of one user.'),
+      maximum_files_per_store: whole({ min: 1, max: 1_000_000, default: 10_000 }, 'Most files of one vector store.'),
+      maximum_file_bytes: positiveBytes(
+        32 * MIB,
+        'Most bytes of a file that is read into a vector store, and of its text.',
+      ),
+      maximum_stored_bytes_per_user: whole(
+        { min: 0, default: 4 * 2 ** 30 },
+        'Most bytes of texts with their vectors in all vector stores of one user; further files fail. 0 is no limit. ' +
+          'Without API keys, all callers are one user.',
+      ),
+      concurrent_runs: whole(
+        { min: 1, max: 100, default: 2 },
+        'Most requests whose files a host reads at the same time, each file after the other. They are tasks, so they ' +
+          'need the task queue.',
+      ),
+    })
+    .prefault({})
+    .describe('The vector stores of `/v1/vector_stores`.'),
 });

@@ -63,19 +63,29 @@ export function checkChunk(chunk: VectorChunk, dimensions: number, at: string): 
   if (document !== null) checkName(document, `${at}.document`);
   checkLength(text, `${at}.text`);
   checkUnicode(`${at}.text`, text);
-  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
-    throw wrong(`${at}.metadata`, 'it must be an object');
-  const entries = Object.entries(metadata);
-  if (entries.length > MOST_METADATA) throw wrong(`${at}.metadata`, `it may have ${MOST_METADATA} keys`);
-  const attributes = entries.map(([key, given]): CheckedChunk['attributes'][number] => {
-    const name = checkKey(key, `${at}.metadata`);
-    const value = checkValue(given, `${at}.metadata[${JSON.stringify(key)}]`);
-    return typeof value === 'string' ? [name, 'string', value, null] : [name, typeof value, null, Number(value)];
-  });
-  const json = JSON.stringify(Object.fromEntries(entries)); // an object may have a JSON of its own
+  const { json, attributes } = checkMetadata(metadata, `${at}.metadata`);
   const unit = checkVector(vector, dimensions, `${at}.vector`);
   const bytes = [id, document ?? '', text, json].reduce((sum, part) => sum + Buffer.byteLength(part), unit.byteLength);
   return { name: id, document, text, metadata: json, bytes, vector: unit, words: wordsOf(text), attributes };
+}
+
+/** Metadata as they are stored. */
+export interface CheckedMetadata extends Pick<CheckedChunk, 'attributes'> {
+  readonly json: string;
+}
+
+/** Throws `ValidationError`, which names the place. @param at where the metadata are */
+export function checkMetadata(metadata: unknown, at: string): CheckedMetadata {
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
+    throw wrong(at, 'it must be an object');
+  const entries = Object.entries(metadata);
+  if (entries.length > MOST_METADATA) throw wrong(at, `it may have ${MOST_METADATA} keys`);
+  const attributes = entries.map(([key, given]): CheckedChunk['attributes'][number] => {
+    const name = checkKey(key, at);
+    const value = checkValue(given, `${at}[${JSON.stringify(key)}]`);
+    return typeof value === 'string' ? [name, 'string', value, null] : [name, typeof value, null, Number(value)];
+  });
+  return { json: JSON.stringify(Object.fromEntries(entries)), attributes }; // an object may have a JSON of its own
 }
 
 /** Throws `ValidationError` for a chunk's text or a question that is too long. @param at where it is */

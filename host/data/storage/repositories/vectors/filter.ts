@@ -1,6 +1,6 @@
 import { type AanaError, fail } from '../../../../base/core/errors.ts';
 import type { Value } from '../../database.ts';
-import type { MetadataValue } from '../../../../base/schemas/vectors/vector-filter.ts';
+import type { MetadataValue, VectorFilter } from '../../../../base/schemas/vectors/vector-filter.ts';
 import { checkUnicode } from '../../errors.ts';
 
 /** A condition in SQL. */
@@ -36,6 +36,12 @@ const ORDER = new Map([
 export function conditionOf(filter: unknown, subject: Subject): Condition {
   const compiler = new Compiler(subject);
   return { sql: compiler.compile(filter, 'filter', { depth: 1, isNegated: false }), values: compiler.values };
+}
+
+/** Returns a filter that comes from outside. Throws `ValidationError`, which names the place. @param at where it is */
+export function checkFilter(filter: unknown, at: string): VectorFilter {
+  new Compiler({ chunk: 'id', collection: 0, first: 1 }).compile(filter, at, { depth: 1, isNegated: false });
+  return filter as VectorFilter;
 }
 
 interface Place {

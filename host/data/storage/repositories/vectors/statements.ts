@@ -17,5 +17,7 @@ export const sql = loadStatements('vectors', [
   'removeDocument',
   'page',
   'pageOfDocument',
+  'documentChunks',
+  'describe',
   'read',
 ]);

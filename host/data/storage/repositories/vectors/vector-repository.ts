@@ -3,10 +3,12 @@ import type { Connection } from '../../database.ts';
 import { notFound } from '../../errors.ts';
 import { lacksTable } from '../../postgres/postgres-errors.ts';
 import { CallerRepository } from '../../statements.ts';
+import type { Metadata } from '../../../../base/schemas/vectors/vector-filter.ts';
 import {
   type CheckedChunk,
   type ChunkRow,
   checkChunk,
+  checkMetadata,
   checkName,
   checkVector,
   type StoredChunk,
@@ -147,11 +149,12 @@ export class VectorRepository extends CallerRepository {
   }
 
   /**
-   * Adds chunks, or replaces those with the same ids. Throws `NotFoundException` for a missing collection,
-   * `VectorModelMismatch` for another model, `ValidationError` for a wrong chunk, and `StorageFull`.
+   * Adds chunks, or replaces those with the same ids. Returns by how many bytes the collection has grown. Throws
+   * `NotFoundException` for a missing collection, `VectorModelMismatch` for another model, `ValidationError` for a
+   * wrong chunk, and `StorageFull`.
    * @param model what made the vectors
    */
-  async upsert(name: string, model: string, chunks: readonly VectorChunk[]): Promise<void> {
+  async upsert(name: string, model: string, chunks: readonly VectorChunk[]): Promise<number> {
     requireFew(chunks, 'chunks');
     const collection = await this.#lock(name);
     requireModel(collection, model);
@@ -159,7 +162,7 @@ export class VectorRepository extends CallerRepository {
     const checked = checkChunks(chunks, dimensions);
     const names = checked.map((chunk) => chunk.name);
     if (new Set(names).size < names.length) throw fail('ValidationError', 'chunks: two of them have the same id');
-    if (checked.length === 0) return;
+    if (checked.length === 0) return 0;
     const replaced = await this.connection.query<StoredSize>(sql.replaced, [id, JSON.stringify(names)]);
     const rows = checked.map((chunk) => [chunk.name, chunk.document, chunk.text, chunk.metadata, chunk.bytes]);
     const stored = await this.connection.query<{ id: number; name: string }>(sql.upsert, [id, JSON.stringify(rows)]);
@@ -171,7 +174,30 @@ export class VectorRepository extends CallerRepository {
     await this.connection.query(sql.addAttributes, [id, JSON.stringify(attributes)]);
     await vectorIndexOf(this.connection, id).put(withIds, new Set(replacedIds));
     const added = checked.reduce((sum, chunk) => sum + chunk.bytes, 0);
-    await this.#count(id, checked.length - replaced.length, added - bytesOfRows(replaced));
+    const growth = added - bytesOfRows(replaced);
+    await this.#count(id, checked.length - replaced.length, growth);
+    return growth;
+  }
+
+  /**
+   * Replaces the metadata of all chunks of a document. Returns by how many bytes the collection has grown. Throws like
+   * {@link upsert}.
+   */
+  async describe(name: string, document: string, metadata: Metadata): Promise<number> {
+    checkName(document, 'document');
+    const { id } = await this.#lock(name);
+    const { json, attributes } = checkMetadata(metadata, 'metadata');
+    const before = await this.connection.query<StoredSize>(sql.documentChunks, [id, document]);
+    const after = await this.connection.query<StoredSize>(sql.describe, [id, document, json, Buffer.byteLength(json)]);
+    for (let at = 0; at < after.length; at += MOST_CHUNKS) {
+      const ids = after.slice(at, at + MOST_CHUNKS).map((row) => row.id);
+      await this.connection.query(sql.removeAttributes, [JSON.stringify(ids)]);
+      const rows = ids.flatMap((chunk) => attributes.map((attribute) => [chunk, ...attribute]));
+      await this.connection.query(sql.addAttributes, [id, JSON.stringify(rows)]);
+    }
+    const growth = bytesOfRows(after) - bytesOfRows(before);
+    await this.#count(id, 0, growth);
+    return growth;
   }
 
   /** Removes chunks. Returns how many there were. Throws `NotFoundException` for a missing collection. */

@@ -1,0 +1,71 @@
+import { fail } from '../../../base/core/errors.ts';
+import type { RequestContext } from '../../../base/core/request-context.ts';
+import type { CallOptions, ModelDirectory } from '../../../inference/deployments/index.ts';
+import { CAPABILITIES, capabilitiesOf } from '../models/capabilities.ts';
+import { resolveModel } from '../models/model-names.ts';
+import type { EmbeddedBatch } from '../vectors/embeddings.ts';
+
+type EmbedContext = RequestContext & { readonly signal: AbortSignal };
+
+/** What makes the vectors of stores. */
+export interface EmbeddingModel {
+  /** Stores know it by this name: vectors of models with other names cannot be compared with theirs. */
+  readonly name: string;
+  /** Returns the vector of each text. Of a text that is too long, only its beginning counts. */
+  embed(texts: readonly string[], context: EmbedContext): Promise<EmbeddedBatch['embedding']>;
+  /** Counts the tokens of a text, and says how many it may have; undefined if the deployment cannot. */
+  readonly count:
+    | ((text: string, context: EmbedContext) => Promise<{ readonly tokens: number; readonly max_tokens: number }>)
+    | undefined;
+}
+
+const SETTING = 'openai.vector_stores.embedding_deployment';
+
+/**
+ * Returns the model that the setting names, or else that of the only deployment for embeddings. Throws
+ * `NoEmbeddingModel`, which says what to configure.
+ */
+export function embeddingModel(models: ModelDirectory, configured: string | null): EmbeddingModel {
+  const found = configured === null ? { model: onlyOne(models), adapter: undefined } : named(models, configured);
+  const { model, adapter } = found;
+  const given = adapter === undefined ? {} : { adapter };
+  const call = (method: string, args: Record<string, unknown>, context: CallOptions): Promise<unknown> =>
+    models.call(model.name, method, { ...args, ...given }, context);
+  return {
+    name: [model.modelId ?? model.name, ...(adapter === undefined ? [] : [adapter])].join(':'),
+    embed: async (sentences, context) =>
+      ((await call('embed_batch', { sentences, truncate: 'end' }, context)) as EmbeddedBatch).embedding,
+    count: model.methods.has('count_tokens')
+      ? async (text, context) =>
+          (await models.call(model.name, 'count_tokens', { text }, context)) as {
+            readonly tokens: number;
+            readonly max_tokens: number;
+          }
+      : undefined,
+  };
+}
+
+function onlyOne(models: ModelDirectory) {
+  const able = models.list().filter(({ methods }) => capabilitiesOf(methods).includes('embeddings'));
+  const [only, ...others] = able;
+  if (only && others.length === 0) return only;
+  throw fail(
+    'NoEmbeddingModel',
+    only
+      ? `vector stores need to know which deployment makes their vectors: set ${SETTING} to one of ${able
+          .map(({ name }) => name)
+          .join(', ')}`
+      : `vector stores need ${CAPABILITIES.embeddings.deploy}: add one to the deployments, or set ${SETTING}`,
+  );
+}
+
+function named(models: ModelDirectory, name: string) {
+  try {
+    return resolveModel(models, name, 'embeddings');
+  } catch {
+    throw fail(
+      'NoEmbeddingModel',
+      `${SETTING} names ${name}, which is no deployment for embeddings that this key may use`,
+    );
+  }
+}

@@ -1,0 +1,172 @@
+import { publicMessage, toErrorRecord } from '../../../base/core/errors.ts';
+import type { RequestContext } from '../../../base/core/request-context.ts';
+import { splitText } from '../../../base/splitting/index.ts';
+import type { StoredFiles } from '../../../data/files/index.ts';
+import {
+  type Repositories,
+  type RunLease,
+  type StoreFileEnd,
+  type StoreFileRecord,
+  type TracedStorage,
+  type VectorStoreFileErrorCode,
+  type VectorStoreRecord,
+  whileUnavailable,
+} from '../../../data/storage/index.ts';
+import { isUnserved } from '../../../data/tasks/index.ts';
+import type { ModelDirectory } from '../../../inference/deployments/index.ts';
+import { type EmbeddingModel, embeddingModel } from './embedding-model.ts';
+import { type DocumentLimits, readText, UnreadableFile } from './read-text.ts';
+
+/** What attempts at runs need of the host. */
+export interface IngestOptions {
+  readonly storage: TracedStorage;
+  readonly files: StoredFiles;
+  readonly models: ModelDirectory;
+  /** The deployment that makes vectors; null for the only one that can. */
+  readonly embeddingDeployment: string | null;
+  /** Most bytes of the texts of all stores of a user; undefined is no limit. */
+  readonly maxStoredBytes: number | undefined;
+  readonly documents: DocumentLimits;
+}
+
+/** Whose stores they are, and what the attempt can use. */
+export interface IngestScope {
+  readonly userId: string | null;
+  readonly models: ModelDirectory;
+  /** Makes the vectors of a store again with the model of today. */
+  readonly renew: (store: VectorStoreRecord, model: string) => Promise<void>;
+}
+
+type Context = RequestContext & { readonly signal: AbortSignal };
+
+/** Reading files goes after other requests of the same user. */
+const PRIORITY = -100;
+/** Texts whose vectors are made and stored together. */
+const AT_ONCE = 32;
+/** Attempts after which a file fails for whose vectors a deployment was never available. */
+const MOST_UNAVAILABLE = 20;
+
+/** One attempt at a run: reads its files one after the other, and continues where the attempt before it ended. */
+export class IngestAttempt {
+  readonly #options: IngestOptions;
+  readonly #lease: RunLease;
+  readonly #scope: IngestScope;
+
+  constructor(options: IngestOptions, lease: RunLease, scope: IngestScope) {
+    this.#options = options;
+    this.#lease = lease;
+    this.#scope = scope;
+  }
+
+  /** Rejects when the signal aborts, and when another attempt may get further. Chunks that are stored stay. */
+  async run(given: Context): Promise<void> {
+    const { storage } = this.#options;
+    const { userId, models, renew } = this.#scope;
+    const context = { ...given, priority: PRIORITY };
+    const { store_id: storeId } = this.#lease;
+    for (;;) {
+      context.signal.throwIfAborted();
+      const [store, file] = await storage.read((repositories) =>
+        Promise.all([
+          repositories.vectorStoresOf(userId).read(storeId),
+          repositories.vectorStoreFilesOf(userId).next(this.#lease),
+        ]),
+      );
+      if (!store || !file) break;
+      const model = embeddingModel(models, this.#options.embeddingDeployment);
+      if (model.name === store.model) await this.#ingest(store, file, model, context);
+      else await renew(store, model.name); // another run has the files then
+    }
+    await this.#write(context, (repositories) => repositories.vectorStoresOf(userId).endRenewal(storeId));
+  }
+
+  /** Reads a file, or what is left of it, and notes how it ended. */
+  async #ingest(
+    store: VectorStoreRecord,
+    file: StoreFileRecord,
+    model: EmbeddingModel,
+    context: Context,
+  ): Promise<void> {
+    let end: StoreFileEnd = { status: 'completed' };
+    try {
+      let stored = file.chunks;
+      for await (const texts of this.#texts(store, file, model, context)) {
+        const vectors = await model.embed(texts, context);
+        const chunks = texts.map((text, n) => ({ text, vector: vectors[n] ?? [] }));
+        const from = { ...file, chunks: stored };
+        const isOurs = await this.#write(context, (repositories) =>
+          repositories
+            .vectorStoreFilesOf(this.#scope.userId, { maxBytes: this.#options.maxStoredBytes })
+            .advance(this.#lease, store, from, chunks),
+        );
+        if (!isOurs) return; // what has become of the file, the next look tells
+        stored += texts.length;
+      }
+      if (stored === 0) throw new UnreadableFile('invalid_file', 'has no text');
+    } catch (error) {
+      context.signal.throwIfAborted();
+      end = this.#failure(file, error);
+    }
+    await this.#write(context, (repositories) =>
+      repositories.vectorStoreFilesOf(this.#scope.userId).finish(this.#lease, file.file_id, end),
+    );
+  }
+
+  /** Yields the texts of the chunks of a file that are not stored yet. */
+  async *#texts(
+    store: VectorStoreRecord,
+    file: StoreFileRecord,
+    model: EmbeddingModel,
+    context: Context,
+  ): AsyncGenerator<string[], void> {
+    const { storage, files, documents } = this.#options;
+    const of = store.source_generation;
+    const sourceTexts = (from: number, limit: number): Promise<string[]> =>
+      storage.read(async (repositories) => {
+        if (of === null) return [];
+        const all = repositories.vectorStoreFilesOf(this.#scope.userId);
+        return (await all.chunks(store, file.file_id, { of, from, limit })).map(({ text }) => text);
+      });
+    if ((await sourceTexts(0, 1)).length > 0) {
+      let from = file.chunks;
+      for (let texts = await sourceTexts(from, AT_ONCE); texts.length > 0; texts = await sourceTexts(from, AT_ONCE)) {
+        yield texts;
+        from += texts.length;
+      }
+      return;
+    }
+    const opened = { id: file.file_id, bytes: file.bytes, filename: file.filename };
+    const { text, kind } = await readText(files, opened, documents, context.signal);
+    const { max_chunk_tokens: most, chunk_overlap_tokens: overlap } = file;
+    const room = (await model.count?.('.', context))?.max_tokens ?? most;
+    const maxTokens = Math.min(most, room);
+    const chunks = await splitText(text, {
+      kind,
+      maxTokens,
+      overlapTokens: Math.min(overlap, Math.floor(maxTokens / 2)),
+      countTokens: model.count && (async (part) => (await model.count!(part, context)).tokens),
+    });
+    for (let at = file.chunks; at < chunks.length; at += AT_ONCE)
+      yield chunks.slice(at, at + AT_ONCE).map((chunk) => chunk.text);
+  }
+
+  /** Returns how a file ends after an error. Throws the error if another attempt may get further. */
+  #failure({ filename }: StoreFileRecord, error: unknown): StoreFileEnd {
+    const failed = (code: VectorStoreFileErrorCode, message: string): StoreFileEnd => ({
+      status: 'failed',
+      code,
+      message,
+    });
+    if (error instanceof UnreadableFile)
+      return failed(error.code, `the file ${JSON.stringify(filename.slice(0, 100))} ${error.message}`);
+    const record = toErrorRecord(error);
+    const mayPass = record.kind === 'unavailable' || record.kind === 'rate-limited' || isUnserved(record);
+    if (mayPass && this.#lease.attempt < MOST_UNAVAILABLE) throw error;
+    return failed(record.name === 'UploadedFileLost' ? 'invalid_file' : 'server_error', publicMessage(record));
+  }
+
+  /** Writes, also after the database was away. */
+  #write<T>({ signal }: Context, work: (repositories: Repositories) => Promise<T>): Promise<T> {
+    return whileUnavailable(() => this.#options.storage.write(work), signal);
+  }
+}

@@ -1,0 +1,126 @@
+import { fail } from '../../../base/core/errors.ts';
+import type { RequestContext } from '../../../base/core/request-context.ts';
+import {
+  collectionOf,
+  type FoundChunk,
+  type Metadata,
+  type Storage,
+  type TracedStorage,
+  type VectorFilter,
+  type VectorStoreRecord,
+} from '../../../data/storage/index.ts';
+import type { ModelDirectory } from '../../../inference/deployments/index.ts';
+import { type EmbeddingModel, embeddingModel } from './embedding-model.ts';
+import type { FileOrder, UserVectorStores } from './vector-stores.ts';
+
+/** What a search looks for in stores. */
+export interface StoreQuery {
+  /** At least one question. A result fits the best one. */
+  readonly queries: readonly string[];
+  readonly filter: VectorFilter | undefined;
+  /** From 1 to 50. */
+  readonly limit: number;
+  /** Whether words do not count. */
+  readonly byVectors: boolean;
+  /** Results with a lower score, from 0 to 1, are left out. */
+  readonly threshold: number;
+}
+
+/** A part of a file. */
+export interface FoundText {
+  readonly file_id: string;
+  readonly filename: string;
+  /** From 0 to 1. */
+  readonly score: number;
+  readonly attributes: Metadata;
+  readonly text: string;
+}
+
+/** What a search can use. */
+export interface SearchScope {
+  readonly storage: Pick<Storage, 'inTrace'>;
+  readonly stores: UserVectorStores;
+  readonly models: ModelDirectory;
+  /** The deployment that makes vectors; null for the only one that can. */
+  readonly embeddingDeployment: string | null;
+  /** The deployments that tasks of the caller may use; null for all. */
+  readonly deployments: FileOrder['deployments'];
+}
+
+/** Throws `VectorStoreExpired` for a store that has expired. */
+export function requireUnexpired({ id, isExpired }: VectorStoreRecord): void {
+  if (isExpired) throw fail('VectorStoreExpired', `the vector store ${id} has expired, because nobody has used it`);
+}
+
+/**
+ * Returns the texts of stores that fit best, the best first. A store whose vectors another model has made gets new ones
+ * in a task; until they are there, its texts are found by their words.
+ */
+export async function searchStores(
+  scope: SearchScope,
+  stores: readonly VectorStoreRecord[],
+  query: StoreQuery,
+  context: RequestContext & { readonly signal: AbortSignal },
+): Promise<FoundText[]> {
+  const model = embeddingModel(scope.models, scope.embeddingDeployment);
+  const current: VectorStoreRecord[] = [];
+  for (const store of stores) {
+    requireUnexpired(store);
+    if (store.model !== model.name) await scope.stores.renew(store, model.name, scope.deployments);
+    current.push(store.model === model.name ? store : ((await scope.stores.find(store.id)) ?? store));
+  }
+  const vectors = current.some(({ source_generation: source }) => source === null)
+    ? await model.embed(query.queries, context)
+    : [];
+  const storage = scope.storage.inTrace(context.traceparent);
+  const found = new Map<string, FoundText>();
+  for (const store of current)
+    for (const [n, text] of query.queries.entries()) {
+      const asked = { ...query, text, vector: vectors[n] };
+      for (const [key, one] of await searchStore(storage, context.userId ?? null, store, model, asked))
+        if (!((found.get(key)?.score ?? -1) >= one.score)) found.set(key, one);
+    }
+  return [...found.values()]
+    .filter(({ score }) => score >= query.threshold)
+    .toSorted((one, other) => other.score - one.score)
+    .slice(0, query.limit);
+}
+
+type Asked = StoreQuery & { readonly text: string; readonly vector: readonly number[] | undefined };
+
+async function searchStore(
+  storage: TracedStorage,
+  userId: string | null,
+  store: VectorStoreRecord,
+  model: EmbeddingModel,
+  { text, vector, filter, limit, byVectors }: Asked,
+): Promise<[string, FoundText][]> {
+  const { source_generation: source } = store;
+  const how = source === null ? { model: model.name, vector, ...(!byVectors && { text }) } : { text };
+  const found = await storage.read(async (repositories): Promise<[string, FoundText][]> => {
+    const { texts } = repositories.vectorStoresOf(userId);
+    const name = collectionOf(store, source ?? store.generation);
+    if (!(await texts.find(name))) return []; // no file is read yet
+    const files = repositories.vectorStoreFilesOf(userId);
+    const chunks = await texts.search(name, { ...how, filter, limit });
+    const names = new Map<string, string>();
+    for (const { document } of chunks)
+      if (document !== null && !names.has(document))
+        names.set(document, (await files.read(store.id, document))?.filename ?? '');
+    return chunks.map((chunk) => [`${store.id} ${chunk.id}`, foundText(chunk, names)]);
+  });
+  const isDue = await storage.read(async (repositories) => repositories.vectorStoresOf(userId).isTouchDue(store));
+  if (isDue) await storage.write((repositories) => repositories.vectorStoresOf(userId).touch(store.id));
+  return found;
+}
+
+function foundText({ document, text, metadata, score }: FoundChunk, names: ReadonlyMap<string, string>): FoundText {
+  const fileId = document ?? '';
+  return {
+    file_id: fileId,
+    filename: names.get(fileId) ?? '',
+    score: Math.min(1, Math.max(0, score)),
+    attributes: metadata,
+    text,
+  };
+}
