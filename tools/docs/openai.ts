@@ -462,7 +462,8 @@ the extension pgvector.
 - A [deployment for embeddings](deployments.md#embeddings) makes the vectors: the only one there is, or the one that \
 \`openai.vector_stores.embedding_deployment\` names. Without one the answer is 503 with the code \
 \`no_embedding_model\`.
-- Files are text in UTF-8, Markdown and PDF. A file that cannot be read is \`failed\` alone, and \`last_error\` says \
+- Files are text, Markdown, HTML, PDF and subtitles (SubRip, WebVTT), by their names. A file that \
+cannot be read is \`failed\` alone, and \`last_error\` says \
 why: \`unsupported_file\` for other types, \`invalid_file\` for one that is empty, damaged, encrypted, a scan, or \
 larger than \`openai.vector_stores.maximum_file_bytes\`, and \`server_error\` for the rest, such as no room \
 (\`openai.vector_stores.maximum_stored_bytes_per_user\`).

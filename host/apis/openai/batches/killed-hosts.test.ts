@@ -1,60 +1,33 @@
 // A batch whose hosts are killed and stopped while they run it.
-import { type ChildProcess, fork } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import Anthropic from '@anthropic-ai/sdk';
 import OpenAI, { toFile } from 'openai';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTinyLlama } from '../../../../native/lib/fixtures/tiny-llama.ts';
-import { loadConfig } from '../../../base/config/index.ts';
-import { silentLogger } from '../../../base/core/log/logger.ts';
 import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
-import { sqliteModule } from '../../../data/storage/fixtures/databases.ts';
-import { Storage } from '../../../data/storage/index.ts';
+import type { Storage } from '../../../data/storage/index.ts';
 import { until } from '../../../test/helpers/server.ts';
 import { skip } from '../../../test/skip.ts';
-import type { HostEnd } from './fixtures/batch-host.ts';
+import { endHost, type MortalHost, openStorage, startHost as startMortal } from '../fixtures/mortal-hosts.ts';
 
-const HOST = fileURLToPath(new URL('fixtures/batch-host.js', import.meta.url));
 const LINES = 200;
 
-interface Host {
-  readonly process: ChildProcess;
+interface Host extends MortalHost {
   readonly client: OpenAI;
   readonly anthropic: Anthropic;
 }
 
-const dataDirOf = (folder: string) => ({ AANA_DATA_DIR: join(folder, 'data') });
-
 async function startHost(folder: string): Promise<Host> {
-  const child = fork(HOST, [folder], {
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: { ...process.env, ...dataDirOf(folder) },
-  });
-  const [url] = (await once(child, 'message')) as [string];
+  const host = await startMortal(folder);
   const options = { apiKey: 'none', maxRetries: 0 };
   return {
-    process: child,
-    client: new OpenAI({ baseURL: `${url}/v1`, ...options }),
-    anthropic: new Anthropic({ baseURL: url, ...options }),
+    ...host,
+    client: new OpenAI({ baseURL: `${host.url}/v1`, ...options }),
+    anthropic: new Anthropic({ baseURL: host.url, ...options }),
   };
-}
-
-/** Ends a host when it has stored so many answers. */
-async function endHost(host: Host, end: HostEnd): Promise<void> {
-  const exited = once(host.process, 'exit');
-  host.process.send(end);
-  await exited;
-}
-
-/** Opens the database of hosts. */
-function openStorage(folder: string): Storage {
-  const { db_config: config } = loadConfig({ cwd: folder, env: dataDirOf(folder) });
-  return new Storage({ config, log: silentLogger, sqliteModule });
 }
 
 /** Returns the ids of the answers that are stored, by their lines. */
@@ -93,7 +66,7 @@ test('a batch goes on after its host was killed or stopped, and computes no stor
     const known = new Map<string, string>();
     for (const end of ['kill', 'disconnect'] as const) {
       const goal = known.size + 20;
-      await endHost(host, { batch: id, answers: goal, how: end });
+      await endHost(host, { batch: id, stored: goal, how: end });
       for (const [line, answer] of await storedAnswers(storage, id)) {
         assert.is(known.get(line) ?? answer, answer);
         known.set(line, answer);
@@ -129,7 +102,7 @@ test('a batch of messages goes on after its host was killed, and computes no sto
     const params = { model: 'tiny', messages, max_tokens: 60 };
     const requests = Array.from({ length: 100 }, (_, n) => ({ custom_id: `${n}`, params }));
     const { id } = await host.anthropic.messages.batches.create({ requests });
-    await endHost(host, { batch: id, answers: 10, how: 'kill' });
+    await endHost(host, { batch: id, stored: 10, how: 'kill' });
     const known = await storedAnswers(storage, id);
     assert.ok(known.size >= 10 && known.size < requests.length, `${known.size} answers`);
     host = await startHost(folder);

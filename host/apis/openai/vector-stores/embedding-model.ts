@@ -1,4 +1,4 @@
-import { fail } from '../../../base/core/errors.ts';
+import { AanaError, fail } from '../../../base/core/errors.ts';
 import type { RequestContext } from '../../../base/core/request-context.ts';
 import type { CallOptions, ModelDirectory } from '../../../inference/deployments/index.ts';
 import { CAPABILITIES, capabilitiesOf } from '../models/capabilities.ts';
@@ -13,10 +13,14 @@ export interface EmbeddingModel {
   readonly name: string;
   /** Returns the vector of each text. Of a text that is too long, only its beginning counts. */
   embed(texts: readonly string[], context: EmbedContext): Promise<EmbeddedBatch['embedding']>;
-  /** Counts the tokens of a text, and says how many it may have; undefined if the deployment cannot. */
-  readonly count:
-    | ((text: string, context: EmbedContext) => Promise<{ readonly tokens: number; readonly max_tokens: number }>)
-    | undefined;
+  /** Counts the tokens of a text, also of one that is too long; undefined if the deployment cannot. */
+  readonly count: ((text: string, context: EmbedContext) => Promise<TokenCount>) | undefined;
+}
+
+interface TokenCount {
+  readonly tokens: number;
+  /** How many a text may have. */
+  readonly max_tokens: number;
 }
 
 const SETTING = 'openai.vector_stores.embedding_deployment';
@@ -36,11 +40,11 @@ export function embeddingModel(models: ModelDirectory, configured: string | null
     embed: async (sentences, context) =>
       ((await call('embed_batch', { sentences, truncate: 'end' }, context)) as EmbeddedBatch).embedding,
     count: model.methods.has('count_tokens')
-      ? async (text, context) =>
-          (await models.call(model.name, 'count_tokens', { text }, context)) as {
-            readonly tokens: number;
-            readonly max_tokens: number;
-          }
+      ? (text, context) =>
+          models
+            .call(model.name, 'count_tokens', { text }, context)
+            .catch(tokensOfTooLong)
+            .then((counted) => counted as TokenCount)
       : undefined,
   };
 }
@@ -68,4 +72,11 @@ function named(models: ModelDirectory, name: string) {
       `${SETTING} names ${name}, which is no deployment for embeddings that this key may use`,
     );
   }
+}
+
+/** Returns the tokens that the refusal of a text tells. Throws other errors. */
+function tokensOfTooLong(error: unknown): TokenCount {
+  if (!(error instanceof AanaError && error.name === 'PromptTooLongException')) throw error;
+  const { prompt_len: tokens, max_len } = error.data as { readonly prompt_len: number; readonly max_len: number };
+  return { tokens, max_tokens: max_len };
 }

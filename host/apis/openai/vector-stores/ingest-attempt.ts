@@ -1,6 +1,5 @@
 import { publicMessage, toErrorRecord } from '../../../base/core/errors.ts';
 import type { RequestContext } from '../../../base/core/request-context.ts';
-import { splitText } from '../../../base/splitting/index.ts';
 import type { StoredFiles } from '../../../data/files/index.ts';
 import {
   type Repositories,
@@ -15,7 +14,7 @@ import {
 import { isUnserved } from '../../../data/tasks/index.ts';
 import type { ModelDirectory } from '../../../inference/deployments/index.ts';
 import { type EmbeddingModel, embeddingModel } from './embedding-model.ts';
-import { type DocumentLimits, readText, UnreadableFile } from './read-text.ts';
+import { type DocumentLimits, textsOfFile } from './file-texts.ts';
 
 /** What attempts at runs need of the host. */
 export interface IngestOptions {
@@ -44,7 +43,14 @@ const PRIORITY = -100;
 /** Texts whose vectors are made and stored together. */
 const AT_ONCE = 32;
 /** Attempts after which a file fails for whose vectors a deployment was never available. */
-const MOST_UNAVAILABLE = 20;
+const MOST_UNAVAILABLE = 50;
+
+/** The codes of errors that the file causes. */
+const CODES: Readonly<Record<string, VectorStoreFileErrorCode>> = {
+  UnreadableDocument: 'invalid_file',
+  UploadedFileLost: 'invalid_file',
+  UnsupportedDocument: 'unsupported_file',
+};
 
 /** One attempt at a run: reads its files one after the other, and continues where the attempt before it ended. */
 export class IngestAttempt {
@@ -77,6 +83,7 @@ export class IngestAttempt {
       if (model.name === store.model) await this.#ingest(store, file, model, context);
       else await renew(store, model.name); // another run has the files then
     }
+    // Of a store without files.
     await this.#write(context, (repositories) => repositories.vectorStoresOf(userId).endRenewal(storeId));
   }
 
@@ -102,14 +109,14 @@ export class IngestAttempt {
         if (!isOurs) return; // what has become of the file, the next look tells
         stored += texts.length;
       }
-      if (stored === 0) throw new UnreadableFile('invalid_file', 'has no text');
     } catch (error) {
       context.signal.throwIfAborted();
-      end = this.#failure(file, error);
+      end = this.#failure(error);
     }
-    await this.#write(context, (repositories) =>
-      repositories.vectorStoreFilesOf(this.#scope.userId).finish(this.#lease, file.file_id, end),
-    );
+    await this.#write(context, async (repositories) => {
+      await repositories.vectorStoreFilesOf(this.#scope.userId).finish(this.#lease, file.file_id, end);
+      await repositories.vectorStoresOf(this.#scope.userId).endRenewal(store.id);
+    });
   }
 
   /** Yields the texts of the chunks of a file that are not stored yet. */
@@ -136,33 +143,24 @@ export class IngestAttempt {
       return;
     }
     const opened = { id: file.file_id, bytes: file.bytes, filename: file.filename };
-    const { text, kind } = await readText(files, opened, documents, context.signal);
-    const { max_chunk_tokens: most, chunk_overlap_tokens: overlap } = file;
-    const room = (await model.count?.('.', context))?.max_tokens ?? most;
-    const maxTokens = Math.min(most, room);
-    const chunks = await splitText(text, {
-      kind,
+    const { count } = model;
+    const room = (await count?.('.', context))?.max_tokens ?? file.max_chunk_tokens;
+    const maxTokens = Math.min(file.max_chunk_tokens, room);
+    const chunking = {
       maxTokens,
-      overlapTokens: Math.min(overlap, Math.floor(maxTokens / 2)),
-      countTokens: model.count && (async (part) => (await model.count!(part, context)).tokens),
-    });
-    for (let at = file.chunks; at < chunks.length; at += AT_ONCE)
-      yield chunks.slice(at, at + AT_ONCE).map((chunk) => chunk.text);
+      overlapTokens: Math.min(file.chunk_overlap_tokens, Math.floor(maxTokens / 2)),
+      countTokens: count && (async (part: string) => (await count(part, context)).tokens),
+    };
+    const texts = await textsOfFile(files, opened, documents, chunking, context.signal);
+    for (let at = file.chunks; at < texts.length; at += AT_ONCE) yield texts.slice(at, at + AT_ONCE);
   }
 
   /** Returns how a file ends after an error. Throws the error if another attempt may get further. */
-  #failure({ filename }: StoreFileRecord, error: unknown): StoreFileEnd {
-    const failed = (code: VectorStoreFileErrorCode, message: string): StoreFileEnd => ({
-      status: 'failed',
-      code,
-      message,
-    });
-    if (error instanceof UnreadableFile)
-      return failed(error.code, `the file ${JSON.stringify(filename.slice(0, 100))} ${error.message}`);
+  #failure(error: unknown): StoreFileEnd {
     const record = toErrorRecord(error);
     const mayPass = record.kind === 'unavailable' || record.kind === 'rate-limited' || isUnserved(record);
     if (mayPass && this.#lease.attempt < MOST_UNAVAILABLE) throw error;
-    return failed(record.name === 'UploadedFileLost' ? 'invalid_file' : 'server_error', publicMessage(record));
+    return { status: 'failed', code: CODES[record.name] ?? 'server_error', message: publicMessage(record) };
   }
 
   /** Writes, also after the database was away. */

@@ -179,6 +179,17 @@ Stores('say of each file alone why it cannot be read', async () => {
     assert.match(file.last_error!.message, message);
     await ann.vectorStores.files.delete(fileId, { vector_store_id: store.id });
   }
+  const page = await upload(`<h1>Bread</h1><script>no()</script><p>${BREAD}</p>`, 'bread.html');
+  const spoken = await upload('1\n00:00:01,000 --> 00:00:04,000\nThe ship left at dawn.\n', 'ships.srt');
+  for (const [file, text] of [
+    [page, /^# Bread\s+Knead [^<]* brown\.$/],
+    [spoken, /^The ship left at dawn\.$/],
+  ] as const) {
+    await ann.vectorStores.files.createAndPoll(store.id, { file_id: file }, { pollIntervalMs: 50 });
+    const { data } = await ann.vectorStores.files.content(file, { vector_store_id: store.id });
+    assert.is(data.length, 1);
+    assert.match(data[0]!.text!, text);
+  }
   const good = await upload(CATS, 'cats.txt');
   assert.is((await ann.vectorStores.files.createAndPoll(store.id, { file_id: good })).status, 'completed');
 });
@@ -304,6 +315,23 @@ Stores('refuse what is wrong, and name it', async () => {
   assert.is((await ann.vectorStores.retrieve(id)).file_counts.total, 0);
   assert.equal((await bob.vectorStores.list()).data, []);
   assert.ok((await ann.vectorStores.list({ limit: 1 })).data.some((one) => one.id === id));
+});
+
+Stores('divide a long text into chunks that the model takes, of which each is found', async () => {
+  const { id } = await ann.vectorStores.create({});
+  const facts = Array.from({ length: 200 }, (_, n) => `The number of the house of family ${n} is ${7 * n + 3}.`);
+  const file = await upload(facts.join(' '), 'facts.txt');
+  const added = await ann.vectorStores.files.createAndPoll(id, { file_id: file }, { pollIntervalMs: 50 });
+  assert.is(added.status, 'completed', added.last_error?.message);
+  const { data } = await ann.vectorStores.files.content(file, { vector_store_id: id });
+  assert.ok(data.length > 15, `${data.length} chunks`);
+  for (const fact of facts)
+    assert.ok(
+      data.some(({ text }) => text!.includes(fact)),
+      fact,
+    );
+  const found = await ann.vectorStores.search(id, { query: 'house of family 150', max_num_results: 3 });
+  assert.ok(found.data.some(({ content }) => content[0]!.text.includes('family 150 is 1053')));
 });
 
 Stores('need a key that may use the embedding model, and read the file', async () => {

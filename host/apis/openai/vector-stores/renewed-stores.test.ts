@@ -1,0 +1,61 @@
+// A vector store after its application was started again with another embedding model.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type AanaApp, LlamaEmbeddingDeployment } from 'aana-host';
+import OpenAI, { toFile } from 'openai';
+import { test } from 'uvu';
+import * as assert from 'uvu/assert';
+import { writeTinyBert } from '../../../../native/lib/fixtures/tiny-embedding.ts';
+import { makeApp, makeFolder, started } from '../../../application/fixtures/test-app.ts';
+import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
+import { until } from '../../../test/helpers/server.ts';
+import { skip } from '../../../test/skip.ts';
+
+test('gets new vectors from its texts, and is searched by words until then', async () => {
+  const folder = makeFolder();
+  const start = (model: string): Promise<AanaApp> => {
+    const path = join(folder, `${model}.gguf`);
+    writeTinyBert(path);
+    const app = makeApp(folder, {}, { cache_dir: process.env['AANA_CACHE_DIR'] ?? folder });
+    const kwargs = { n_threads: 1 };
+    const options = { user_config: { model_id: path, model_kwargs: kwargs } };
+    app.registerDeployment('embedder', LlamaEmbeddingDeployment.options(options));
+    return started(app);
+  };
+  const clientOf = (app: AanaApp): OpenAI => new OpenAI({ baseURL: `${app.url}/v1`, apiKey: 'none', maxRetries: 0 });
+  let app = await start('first');
+  try {
+    let client = clientOf(app);
+    const { id } = await client.vectorStores.create({});
+    const text = `${'the cat sat on the house '.repeat(200)} and a zebra ran`;
+    const file = await client.files.create({ file: await toFile(Buffer.from(text), 'a.txt'), purpose: 'user_data' });
+    const options = { pollIntervalMs: 50 };
+    const added = await client.vectorStores.files.createAndPoll(id, { file_id: file.id }, options);
+    assert.is(added.status, 'completed', added.last_error?.message);
+    const content = async (): Promise<unknown> =>
+      (await client.vectorStores.files.content(file.id, { vector_store_id: id })).data;
+    const before = await content();
+    await app.shutdown({ graceMs: 0 });
+    rmSync(join(folder, 'data', 'files'), { recursive: true });
+
+    app = await start('second');
+    client = clientOf(app);
+    const search = async (ranker: 'auto' | 'none'): Promise<string[]> => {
+      const query = { query: 'zebra', max_num_results: 50, ranking_options: { ranker } };
+      return (await client.vectorStores.search(id, query)).data.map((found) => found.content[0]!.text);
+    };
+    assert.match((await search('auto'))[0]!, 'zebra'); // which begins the renewal
+    await until(async () => (await client.vectorStores.retrieve(id)).status === 'completed');
+    assert.equal(await content(), before);
+    assert.match((await search('auto'))[0]!, 'zebra');
+    const chunks = (before as readonly unknown[]).length;
+    assert.is((await search('none')).length, Math.min(50, chunks));
+    assert.is((await client.vectorStores.retrieve(id)).file_counts.completed, 1);
+  } finally {
+    await app.shutdown({ graceMs: 0 });
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+if (cannotRun === undefined) test.run();
+else skip('renewed vector stores', cannotRun);
