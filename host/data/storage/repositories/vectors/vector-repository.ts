@@ -284,8 +284,8 @@ export class VectorRepository extends CallerRepository {
   }
 
   /**
-   * Throws `StorageFull` if the collection that was just made is one too many. Two transactions at the same time may exceed
-   * the limit by one.
+   * Throws `StorageFull` if the collection that was just made is one too many. Two transactions at the same time may
+   * exceed the limit by one.
    */
   async #requireFewCollections(): Promise<void> {
     const { maxCollections } = this.#limits;
