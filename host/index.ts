@@ -76,6 +76,8 @@ export {
   LlamaRerankDeployment,
   LlamaTextGenerationConfig,
   LlamaTextGenerationDeployment,
+  OcrConfig,
+  OcrDeployment,
   OnnxConfig,
   OnnxDeployment,
   OpenAITextGenerationConfig,

@@ -19,6 +19,8 @@ const ENTRIES = [
   'host/inference/engines/llama',
   'host/inference/engines/llama-embedding',
   'host/inference/engines/llama-rerank',
+  'host/inference/engines/ocr/ocr',
+  'host/inference/engines/ocr/ocr-thread',
   'host/inference/engines/onnx/graph-thread',
   'host/inference/engines/onnx/onnx',
   'host/inference/engines/openai/openai',

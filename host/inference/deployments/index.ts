@@ -43,6 +43,7 @@ export {
   LlamaTextGenerationConfig,
   LlamaTextGenerationDeployment,
 } from './builtin/llama-text-generation-deployment.ts';
+export { OcrConfig, OcrDeployment } from './builtin/onnx/ocr-deployment.ts';
 export { OnnxConfig, OnnxDeployment } from './builtin/onnx/onnx-deployment.ts';
 export {
   OpenAITextGenerationConfig,

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { type AanaError, fail } from '../../base/core/errors.ts';
 import { partNames } from '../../base/core/model-files/split-file-names.ts';
-import { catalogue, findEntry, variantsOf } from './catalogue.ts';
+import { catalogue, findEntry, variantsOf } from './catalogue/catalogue.ts';
 import { findHubModel, hubModels } from './sources/hub-models.ts';
 import {
   hubFolder,

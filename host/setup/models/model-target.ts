@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { partNames } from '../../base/core/model-files/split-file-names.ts';
-import type { CatalogueEntry } from './catalogue-types.ts';
+import type { CatalogueEntry } from './catalogue/types.ts';
 
 /** A file that the store has or can get: an entry of the catalogue, a file of the hub, or an imported file. */
 export interface ModelTarget extends Pick<

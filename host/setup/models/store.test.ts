@@ -5,7 +5,7 @@ import path from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../base/core/log/logger.ts';
-import { catalogue, findEntry } from './catalogue.ts';
+import { catalogue, findEntry } from './catalogue/catalogue.ts';
 import { hubModels } from './sources/hub-models.ts';
 import { modelsList, modelsPath, modelsPull, modelsRemove, type UsersOfFiles } from './commands.ts';
 import { writeTinyWhisper } from './convert/make-whisper.test.fixture.ts';

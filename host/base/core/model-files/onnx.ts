@@ -3,9 +3,12 @@ import type { HeaderFile } from './gguf.ts';
 /** A file that is no ONNX model, or is truncated. The message goes after the name of the file. */
 export class DamagedOnnx extends Error {}
 
-/** Messages of ONNX's protobuf on the way to the texts that name further files, by the numbers of their fields. */
+/**
+ * Messages of ONNX's protobuf on the way to the texts that name further files and to the properties of the model, by
+ * the numbers of their fields.
+ */
 const MESSAGES = {
-  model: { 7: 'graph', 20: 'training', 25: 'function' },
+  model: { 7: 'graph', 14: 'property', 20: 'training', 25: 'function' },
   graph: { 1: 'node', 5: 'tensor', 15: 'sparse' },
   training: { 1: 'graph', 2: 'graph' },
   function: { 7: 'node', 11: 'attribute' },
@@ -14,6 +17,7 @@ const MESSAGES = {
   sparse: { 1: 'tensor', 2: 'tensor' },
   tensor: { 13: 'entry' },
   entry: { 1: 'key', 2: 'value' },
+  property: { 1: 'key', 2: 'value' },
 } as const;
 type Message = keyof typeof MESSAGES;
 
@@ -29,8 +33,9 @@ const FOUR_BYTES = 5;
 const WINDOW_BYTES = 64 * 1024;
 /** Most bytes of a number of protobuf. */
 const MAX_VARINT = 10;
-/** Most bytes of the key or value of an entry. */
+/** Most bytes of the key or value of an entry and of a property. Longer properties are not read. */
 const MAX_TEXT = 4096;
+const MAX_PROPERTY = WINDOW_BYTES;
 /** Most messages inside each other; the same limit as protobuf's. */
 const MAX_DEPTH = 100;
 /** Most fields; models with billions of parameters have a few hundred thousand. */
@@ -46,8 +51,19 @@ export async function readExternalFiles(file: HeaderFile): Promise<string[]> {
   return [...reader.locations];
 }
 
+/**
+ * Returns the properties of a model by their names, such as the characters that its outputs stand for. Throws as
+ * {@link readExternalFiles}.
+ */
+export async function readProperties(file: HeaderFile): Promise<ReadonlyMap<string, string>> {
+  const reader = new OnnxReader(file);
+  await reader.model();
+  return reader.properties;
+}
+
 class OnnxReader {
   readonly locations = new Set<string>();
+  readonly properties = new Map<string, string>();
   readonly #file: HeaderFile;
   readonly #topFields = new Set<number>();
   #at = 0;
@@ -86,14 +102,19 @@ class OnnxReader {
         const part = parts[number];
         const begin = this.#at;
         this.#skip(length, end);
-        if (part === undefined) continue;
+        if (part === undefined || (message === 'property' && length > MAX_PROPERTY)) continue;
         this.#at = begin;
-        if (part === 'key') key = await this.#text(length);
-        else if (part === 'value') value = await this.#text(length);
-        else await this.#message(part, begin + length, depth + 1);
+        if (part === 'key' || part === 'value') {
+          if (message === 'entry' && length > MAX_TEXT)
+            throw new DamagedOnnx(`it names a file with more than ${MAX_TEXT} bytes`);
+          const text = await this.#text(length);
+          if (part === 'key') key = text;
+          else value = text;
+        } else await this.#message(part, begin + length, depth + 1);
       } else throw new DamagedOnnx('it is not an ONNX model');
     }
     if (message === 'entry' && key === 'location') this.locations.add(value);
+    if (message === 'property') this.properties.set(key, value);
   }
 
   /** Reads a number, exact up to 2^53. Lengths and numbers of fields are smaller. */
@@ -114,7 +135,6 @@ class OnnxReader {
   }
 
   async #text(length: number): Promise<string> {
-    if (length > MAX_TEXT) throw new DamagedOnnx(`it names a file with more than ${MAX_TEXT} bytes`);
     if (this.#at + length > this.#start + this.#window.length) await this.#fill();
     const from = this.#at - this.#start;
     this.#at += length;

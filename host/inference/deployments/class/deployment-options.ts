@@ -51,7 +51,8 @@ export const DeploymentOptions = z
       .describe(
         'Type of the deployment: `WhisperDeployment`, `LlamaTextGenerationDeployment`, ' +
           '`OpenAITextGenerationDeployment`, `LlamaEmbeddingDeployment`, `LlamaRerankDeployment`, ' +
-          '`SpeakerDiarizationDeployment`, `VadDeployment`, `OnnxDeployment` or `TransformersDeployment`.',
+          '`SpeakerDiarizationDeployment`, `VadDeployment`, `OcrDeployment`, `OnnxDeployment` or ' +
+          '`TransformersDeployment`.',
       ),
     num_replicas: z
       .int()

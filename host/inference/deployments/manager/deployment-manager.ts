@@ -23,6 +23,7 @@ import { LlamaEmbeddingDeployment } from '../builtin/llama-embedding-deployment.
 import { LlamaRerankDeployment } from '../builtin/llama-rerank-deployment.ts';
 import { LlamaTextGenerationDeployment } from '../builtin/llama-text-generation-deployment.ts';
 import { ManagedDeployment } from './managed-deployment.ts';
+import { OcrDeployment } from '../builtin/onnx/ocr-deployment.ts';
 import { OnnxDeployment } from '../builtin/onnx/onnx-deployment.ts';
 import { TransformersDeployment } from '../builtin/onnx/transformers-deployment.ts';
 import { OpenAITextGenerationDeployment } from '../builtin/openai-text-generation-deployment.ts';
@@ -79,6 +80,7 @@ export const builtinDefinitions: readonly DeploymentDefinition[] = [
   LlamaRerankDeployment,
   SpeakerDiarizationDeployment,
   VadDeployment,
+  OcrDeployment,
   OnnxDeployment,
   TransformersDeployment,
 ];

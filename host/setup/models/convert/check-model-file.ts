@@ -3,7 +3,7 @@ import path from 'node:path';
 import { GGUF_MAGIC } from '../../../base/core/model-files/gguf.ts';
 import { DamagedOnnx, readExternalFiles } from '../../../base/core/model-files/onnx.ts';
 import { parseSplitName, partNames } from '../../../base/core/model-files/split-file-names.ts';
-import type { ModelKind } from '../catalogue-types.ts';
+import type { ModelKind } from '../catalogue/types.ts';
 import { formatError } from './formats/format-error.ts';
 import { checkGguf, type GgufPart } from './formats/gguf-file.ts';
 import { GGML_MAGIC, readGgmlHeader, readGgmlTensors } from './formats/ggml-file.ts';

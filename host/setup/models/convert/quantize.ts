@@ -1,4 +1,4 @@
-import type { QuantizedType } from '../catalogue-types.ts';
+import type { QuantizedType } from '../catalogue/types.ts';
 import { formatError } from './formats/format-error.ts';
 import { type GgmlTensor, readGgmlHeader, readGgmlTensors } from './formats/ggml-file.ts';
 import { floatOfHalf } from './formats/half.ts';

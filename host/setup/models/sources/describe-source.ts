@@ -1,5 +1,5 @@
 import { describePackage, type PackageSource } from '../../packages/index.ts';
-import type { ModelSource } from '../catalogue-types.ts';
+import type { ModelSource } from '../catalogue/types.ts';
 import { packagesOf } from './package-members.ts';
 
 /** Returns the name of a source for lists and errors. */

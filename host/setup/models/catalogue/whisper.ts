@@ -1,4 +1,4 @@
-import type { CatalogueEntry, ModelSource, QuantizedType } from './catalogue-types.ts';
+import type { CatalogueEntry, ModelSource, QuantizedType } from './types.ts';
 
 interface WhisperSize {
   readonly size: string;

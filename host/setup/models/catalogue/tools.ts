@@ -1,4 +1,4 @@
-import type { CatalogueEntry } from './catalogue-types.ts';
+import type { CatalogueEntry } from './types.ts';
 
 interface FfmpegBuild {
   readonly platform: string;

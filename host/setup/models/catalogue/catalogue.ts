@@ -1,9 +1,10 @@
-import { embeddingEntries } from './catalogue-embedding.ts';
-import { textEntries } from './catalogue-text.ts';
-import { runtimeEntries, toolEntries } from './catalogue-tools.ts';
-import { speakerEntries } from './catalogue-speakers.ts';
-import type { CatalogueEntry } from './catalogue-types.ts';
-import { whisperEntries } from './catalogue-whisper.ts';
+import { embeddingEntries } from './embedding.ts';
+import { textEntries } from './text.ts';
+import { runtimeEntries, toolEntries } from './tools.ts';
+import { ocrEntries } from './ocr.ts';
+import { speakerEntries } from './speakers.ts';
+import type { CatalogueEntry } from './types.ts';
+import { whisperEntries } from './whisper.ts';
 
 const vadEntries: readonly CatalogueEntry[] = [
   {
@@ -45,6 +46,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   ...textEntries,
   ...embeddingEntries,
   ...speakerEntries,
+  ...ocrEntries,
   ...toolEntries(`${process.platform}-${process.arch}`),
   ...runtimeEntries(process.platform, process.arch),
 ];

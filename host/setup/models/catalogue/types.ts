@@ -1,5 +1,5 @@
-import type { PackageSource } from '../packages/index.ts';
-import type { BertNames } from './convert/bert-to-gguf.ts';
+import type { PackageSource } from '../../packages/index.ts';
+import type { BertNames } from '../convert/bert-to-gguf.ts';
 
 export type ModelKind = 'whisper' | 'vad' | 'gguf' | 'onnx' | 'tool' | 'sample';
 

