@@ -21,21 +21,13 @@ const ITEM = /^\s*(?:[-*+>|]|\d+[.)])/;
 const FRONT_MATTER = '---';
 
 /**
- * Returns the sections of a Markdown text, which together are the whole text. Lines in code blocks and in front matter
+ * Yields the sections of a Markdown text, which together are the whole text. Lines in code blocks and in front matter
  * are no headings. A heading without a text of its own belongs to the section after it.
  */
-export function sectionsOf(text: string): Section[] {
-  const sections: Section[] = [];
+export function* sectionsOf(text: string): Generator<Section, void> {
   let open: readonly Heading[] = [];
   let start = 0;
-  const add = (end: number): void => {
-    sections.push({ start, end, headings: open.map(({ title }) => title) });
-    start = end;
-  };
-  const begin = (at: number, isEmpty: boolean, heading: Heading): void => {
-    if (!isEmpty) add(at);
-    open = [...open.filter(({ level }) => level < heading.level), heading];
-  };
+  const sectionTo = (end: number): Section => ({ start, end, headings: open.map(({ title }) => title) });
 
   /** The mark that ends the code block in which the line is. */
   let fence = hasFrontMatter(text) ? FRONT_MATTER : undefined;
@@ -50,9 +42,16 @@ export function sectionsOf(text: string): Section[] {
     const line = text.slice(at, end);
     const heading = fence === undefined ? headingOf(line) : undefined;
     const underline = above && UNDERLINE.exec(line);
-    if (heading) begin(at, isEmpty, heading);
-    else if (above && underline)
-      begin(above.at, above.isEmpty, { level: underline[1] ? 1 : 2, title: text.slice(above.at, at).trim() });
+    const begun = heading
+      ? { at, isEmpty, heading }
+      : above && underline
+        ? { ...above, heading: { level: underline[1] ? 1 : 2, title: text.slice(above.at, at).trim() } }
+        : undefined;
+    if (begun && !begun.isEmpty) {
+      yield sectionTo(begun.at);
+      start = begun.at;
+    }
+    if (begun) open = [...open.filter(({ level }) => level < begun.heading.level), begun.heading];
     const isText = !heading && !underline && line.trim() !== '';
     const mark = FENCE.exec(line)?.[1];
     const isParagraph = isText && fence === undefined && mark === undefined && !ITEM.test(line);
@@ -63,8 +62,7 @@ export function sectionsOf(text: string): Section[] {
     else if (line.trim().startsWith(fence)) fence = undefined;
     at = end;
   }
-  add(text.length);
-  return sections;
+  yield sectionTo(text.length);
 }
 
 function hasFrontMatter(text: string): boolean {

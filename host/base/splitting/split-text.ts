@@ -2,6 +2,7 @@ import { characterBorders, firstBorder, lastBorder, wholeCharacters } from './bo
 import { longestFit } from './longest-fit.ts';
 import { type Section, sectionsOf } from './sections.ts';
 import {
+  CHARACTERS_PER_TOKEN,
   checkedCounter,
   checkOption,
   DEFAULT_TOKENS,
@@ -36,9 +37,6 @@ export interface DocumentChunk {
   /** The headings above it, from the outermost one. Empty if the kind is `text`. */
   readonly headings: readonly string[];
 }
-
-/** A chunk has at most so many characters for each token, because some models count a text without spaces as one. */
-const CHARACTERS_PER_TOKEN = 16;
 
 /**
  * Divides a text into chunks of at most `maxTokens`, in their order. They end between paragraphs, else between lines,

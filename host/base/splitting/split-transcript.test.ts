@@ -124,6 +124,26 @@ Split('divides a long segment without times of words by its tokens alone', async
   assert.ok(chunks.every(({ time_interval: { start, end } }) => start === 10 && end === 500));
 });
 
+Split('has at most 16 characters for each token, whatever the counter says', async () => {
+  const given = fc.array(
+    fc.record({ length: fc.integer({ min: 1, max: 2000 }), speaker: fc.constantFrom(null, 'Ada', 'x'.repeat(15)) }),
+    { maxLength: 10 },
+  );
+  await fc.assert(
+    fc.asyncProperty(given, fc.integer({ min: 18, max: 100 }), async (all, maxTokens) => {
+      const texts = all.map(({ length, speaker }, n) => segmentOf(` ${'a'.repeat(length)}`, [n, n + 1], { speaker }));
+      const chunks = await splitTranscript(texts, { maxTokens, countTokens: words });
+      for (const { text } of chunks) assert.ok(text.length <= 16 * maxTokens, `${text.length} characters`);
+      const letters = chunks.reduce((sum, { text }) => sum + text.replaceAll(/^\w+:|[^a]/gm, '').length, 0);
+      assert.is(
+        letters,
+        all.reduce((sum, { length }) => sum + length, 0),
+      );
+    }),
+    { numRuns: 100 },
+  );
+});
+
 Split('divides a hundred thousand segments at one time with few counts', async () => {
   const given = Array.from({ length: 100_000 }, (_, n) => segmentOf(` ${n}`, [0, 0]));
   let counted = 0;

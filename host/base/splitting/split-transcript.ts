@@ -159,7 +159,7 @@ function wordsOf({ text, words, speaker }: SpokenSegment): SpokenSegment[] | und
 async function divided(segment: SpokenSegment, maxTokens: number, countTokens: TokenCounter): Promise<SpokenSegment[]> {
   const words = wordsOf(segment);
   if (words) return words;
-  const name = segment.speaker === null ? 0 : await countTokens(`${segment.speaker}:`);
+  const name = segment.speaker === null ? 0 : await countTokens(`${segment.speaker}: `);
   if (maxTokens - name < LEAST_TOKENS)
     throw new RangeError(`maxTokens is too small: the name of a speaker has ${name} tokens`);
   const parts = await splitText(segment.text, { maxTokens: maxTokens - name, overlapTokens: 0, countTokens });

@@ -11,11 +11,18 @@ export function estimatedTokens(text: string): number {
   return Math.ceil(bytes / 4);
 }
 
-/** Returns a counter that throws `TypeError` when the given one returns no number. */
+/** A chunk has at most so many characters for each token, because some models count a text without spaces as one. */
+export const CHARACTERS_PER_TOKEN = 16;
+
+/**
+ * Returns a counter that throws `TypeError` when the given one returns no number, and sees at least one token in
+ * {@link CHARACTERS_PER_TOKEN} characters.
+ */
 export function checkedCounter(count: TokenCounter): TokenCounter {
   return async (text) => {
     const tokens = await count(text);
-    if (typeof tokens === 'number' && tokens >= 0) return tokens;
+    if (typeof tokens === 'number' && tokens >= 0)
+      return Math.max(tokens, Math.ceil(text.length / CHARACTERS_PER_TOKEN));
     throw new TypeError(`countTokens must return the number of tokens, not ${String(tokens)}`);
   };
 }
