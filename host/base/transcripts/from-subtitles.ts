@@ -24,7 +24,11 @@ const ENTITIES: Readonly<Record<string, string>> = {
  * segments.
  */
 export function fromSubtitles(subtitles: string): AsrSegment[] {
-  const segments: AsrSegment[] = [];
+  return [...subtitleSegments(subtitles)];
+}
+
+/** Yields the same. */
+export function* subtitleSegments(subtitles: string): Generator<AsrSegment, void> {
   const lines = subtitles.split(/\r\n|\n|\r/);
   for (let at = 0; at < lines.length; at += 1) {
     const times = TIMES.exec(lines[at] ?? '');
@@ -37,10 +41,9 @@ export function fromSubtitles(subtitles: string): AsrSegment[] {
     const parts = ['', ...text.split(VOICE)];
     for (let n = 0; n < parts.length; n += 2) {
       const [speaker, spoken] = [plain(parts[n] ?? ''), plain(parts[n + 1] ?? '')];
-      if (spoken !== '') segments.push(segmentOf(spoken, start, Math.max(start, end), speaker));
+      if (spoken !== '') yield segmentOf(spoken, start, Math.max(start, end), speaker);
     }
   }
-  return segments;
 }
 
 function secondsOf([hours = '0', minutes = '0', seconds = '0', ms = '0']: readonly (string | undefined)[]): number {

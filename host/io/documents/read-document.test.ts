@@ -145,6 +145,10 @@ Documents('names the file and the reason in errors', async () => {
     [() => read('empty.html', '<script>tea</script>'), /the file "empty\.html" has no text$/],
     [() => read('bytes.html', Buffer.from([0xff, 0x00])), /is no text in UTF-8 or UTF-16, and names no other encoding/],
     [() => read('tea.pdf', encryptedPdf()), /^UnreadableDocument: the file "tea\.pdf" needs a password$/],
+    [
+      () => read('tea.srt', '1\n00:00:01,000 --> 00:00:02,000\nTea\n\n'.repeat(120_000)),
+      /the file "tea\.srt" has more than 4194304 bytes of text$/,
+    ],
     [() => read('tea.vtt', 'WEBVTT'), /the file "tea\.vtt" has no subtitles with a text and its times$/],
     [
       () => readDocument(join(folder, 'none.txt')),

@@ -1,9 +1,10 @@
 import { readFile, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { fail } from '../../base/core/errors.ts';
 import type { AsrSegment } from '../../base/schemas/index.ts';
-import { fromSubtitles } from '../../base/transcripts/index.ts';
+import { subtitleSegments } from '../../base/transcripts/from-subtitles.ts';
 import { documentForm } from './document-types.ts';
 import { readPdf } from './read-pdf.ts';
 import { type Reading, runReader, tooMuchText } from './run-reader.ts';
@@ -14,7 +15,7 @@ export interface ReadDocumentOptions {
   readonly name?: string | undefined;
   /** The media type, such as `text/html`. */
   readonly type?: string | undefined;
-  /** Most bytes of the text in UTF-8. Default: 16 MiB. */
+  /** Most bytes of the text in UTF-8, but of subtitles at most 4 MiB. Default: 16 MiB. */
   readonly maxBytes?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -25,6 +26,10 @@ export type DocumentText =
   | { readonly kind: 'transcript'; readonly segments: readonly AsrSegment[] };
 
 const MAX_BYTES = 2 ** 24;
+/** Hours of subtitles in which each word has its time. More would keep the host busy. */
+const MAX_SUBTITLE_BYTES = 2 ** 22;
+/** Segments that are read before other requests go on. */
+const AT_ONCE = 1000;
 const HTML_READER = fileURLToPath(new URL('./read-html-child.js', import.meta.url));
 
 /**
@@ -42,13 +47,24 @@ export async function readDocument(path: string, options: ReadDocumentOptions = 
     ? readPdf(path, maxBytes, signal)
     : form === 'html'
       ? runReader(HTML_READER, [path], { maxBytes, signal })
-      : readText(path, size, maxBytes));
+      : readText(path, size, form === 'subtitles' ? Math.min(maxBytes, MAX_SUBTITLE_BYTES) : maxBytes));
   if ('unreadable' in reading) throw unreadable(name, reading.unreadable);
   const { text } = reading;
   if (form !== 'subtitles') return { kind: form === 'markdown' || form === 'html' ? 'markdown' : 'text', text };
-  const segments = fromSubtitles(text);
+  const segments = await segmentsOf(text, signal);
   if (segments.length === 0) throw unreadable(name, 'has no subtitles with a text and its times');
   return { kind: 'transcript', segments };
+}
+
+async function segmentsOf(subtitles: string, signal: AbortSignal): Promise<AsrSegment[]> {
+  const segments: AsrSegment[] = [];
+  for (const segment of subtitleSegments(subtitles)) {
+    segments.push(segment);
+    if (segments.length % AT_ONCE > 0) continue;
+    await nextTurn();
+    signal.throwIfAborted();
+  }
+  return segments;
 }
 
 async function sizeOf(path: string, name: string): Promise<number> {
