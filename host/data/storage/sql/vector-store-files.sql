@@ -2,6 +2,9 @@
 -- statement: store
 update vector_stores set owner = owner where id = $1 and owner = $2 returning *
 
+-- statement: use
+update vector_stores set last_active_at = $3 where id = $1 and owner = $2 returning *
+
 -- statement: addRun
 insert into vector_store_runs (id, store_id, task_id, created_at) values ($1, $2, $3, $4) on conflict do nothing
 

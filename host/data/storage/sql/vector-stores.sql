@@ -47,10 +47,11 @@ select file_id from vector_store_files where store_id = $1 and status = 'in_prog
 update vector_store_files set run_id = $2, status = 'in_progress', chunks = 0, usage_bytes = 0
 where store_id = $1 and status in ('in_progress', 'completed') returning file_id
 
+-- A file whose run was lost counts, too: its texts are in the collection before.
 -- statement: endRenewal
 update vector_stores set source_generation = null
 where id = $1 and owner = $2 and source_generation is not null and not exists (
-  select 1 from vector_store_file_states where store_id = $1 and state = 'in_progress'
+  select 1 from vector_store_files where store_id = $1 and status = 'in_progress'
 ) returning id
 
 -- statement: counts (sqlite)

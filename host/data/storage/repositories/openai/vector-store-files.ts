@@ -4,11 +4,12 @@ import { CallerRepository, filtered, loadStatements } from '../../statements.ts'
 import type { Metadata } from '../../../../base/schemas/vectors/vector-filter.ts';
 import type { StoredChunk, VectorChunk } from '../vectors/chunks.ts';
 import type { VectorRepository } from '../vectors/vector-repository.ts';
-import { collectionOf, removeTexts, storeTexts, type VectorStoreRow } from './store-texts.ts';
+import { collectionOf, collectionsOf, removeTexts, storeTexts, type VectorStoreRow } from './store-texts.ts';
 import { boundsOf, countsOf, type FileCounts, type IdPage } from './vector-stores.ts';
 
 const sql = loadStatements('vector-store-files', [
   'store',
+  'use',
   'addRun',
   'run',
   'runCounts',
@@ -100,19 +101,22 @@ export class VectorStoreFileRepository extends CallerRepository {
     this.#texts = storeTexts(connection, this.owner, maxBytes);
   }
 
-  /** Adds a run of a task. It has no files yet. */
-  async addRun(runId: string, storeId: string, taskId: string): Promise<void> {
+  /** Adds a run of a task. It has no files yet. Returns false if there is no such store. */
+  async addRun(runId: string, storeId: string, taskId: string): Promise<boolean> {
+    if (!(await this.#lockStore(storeId))) return false;
     await this.connection.query(sql.addRun, [runId, storeId, taskId, this.connection.now()]);
+    return true;
   }
 
   /**
-   * Adds files to a store, which a run reads. A file that the store has already is read again. Returns false if there
-   * is no such store. Throws `TooManyStoreFiles` if the store then has more than `maxFiles`.
+   * Adds files to a store, which a run reads. A file that the store has already is read again. This counts as a use of
+   * the store. Returns false if there is no such store. Throws `TooManyStoreFiles` if the store then has more than
+   * `maxFiles`.
    */
   async add(runId: string, storeId: string, files: readonly NewStoreFile[], maxFiles: number): Promise<boolean> {
-    const store = await this.#lockStore(storeId);
-    if (!store) return false;
     const now = this.connection.now();
+    const [store] = await this.connection.query<VectorStoreRow>(sql.use, [storeId, this.owner, now]);
+    if (!store) return false;
     for (const file of files) {
       if (await this.read(storeId, file.file_id)) await removeTexts(this.#texts, store, file.file_id);
       await this.connection.query(sql.addFile, [
@@ -173,8 +177,12 @@ export class VectorStoreFileRepository extends CallerRepository {
   async setAttributes(storeId: string, fileId: string, attributes: Metadata): Promise<void> {
     const store = await this.#lockStore(storeId);
     if (!store) return;
-    const name = collectionOf(store);
-    const growth = (await this.#texts.find(name)) ? await this.#texts.describe(name, fileId, attributes) : 0;
+    let growth = 0;
+    for (const name of collectionsOf(store))
+      if (await this.#texts.find(name)) {
+        const grown = await this.#texts.describe(name, fileId, attributes);
+        if (name === collectionOf(store)) growth = grown;
+      }
     await this.connection.query(sql.setAttributes, [storeId, fileId, JSON.stringify(attributes), growth]);
   }
 

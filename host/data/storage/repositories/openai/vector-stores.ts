@@ -140,6 +140,7 @@ export class VectorStoreRepository extends CallerRepository {
       for (const { file_id: file } of unread) await removeTexts(this.texts, store, file);
     } else await this.texts.delete(collectionOf(store)); // the renewal before was not at its end
     await this.connection.query(sql.renewFiles, [store.id, runId]);
+    await this.endRenewal(store.id); // if there are no files
     return true;
   }
 
