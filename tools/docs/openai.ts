@@ -460,13 +460,13 @@ it. The texts and vectors are in the database of the host; SQLite needs the npm 
 the extension pgvector.
 
 - A [deployment for embeddings](deployments.md#embeddings) makes the vectors: the only one there is, or the one that \
-\`openai.vector_stores.embedding_deployment\` names. Without one the answer is 503 with the code \
-\`no_embedding_model\`.
+\`openai.vector_stores.embedding_deployment\` names. Without one, or if the key may not use it, the \
+answer is 503 with the code \`no_embedding_model\`.
 - Files are text, Markdown, HTML, PDF and subtitles (SubRip, WebVTT), by their names. A file that \
 cannot be read is \`failed\` alone, and \`last_error\` says \
 why: \`unsupported_file\` for other types, \`invalid_file\` for one that is empty, damaged, encrypted, a scan, or \
-larger than \`openai.vector_stores.maximum_file_bytes\`, and \`server_error\` for the rest, such as no room \
-(\`openai.vector_stores.maximum_stored_bytes_per_user\`).
+larger than \`openai.vector_stores.maximum_file_bytes\` (subtitles: 4 MiB), and \`server_error\` for the rest, such as \
+no room (\`openai.vector_stores.maximum_stored_bytes_per_user\`).
 - Texts are divided into chunks of up to 800 tokens, of which up to 400 repeat the chunk before, or as \
 \`chunking_strategy\` says. A chunk never has more tokens than the model takes; the model counts them. Chunks of \
 Markdown end with their section.

@@ -25,13 +25,27 @@ interface TokenCount {
 
 const SETTING = 'openai.vector_stores.embedding_deployment';
 
+/** The models of an application, and what of them makes the vectors of stores. */
+export interface EmbeddingChoice {
+  readonly models: ModelDirectory;
+  /** The setting; null for the only deployment that can. */
+  readonly embeddingDeployment: string | null;
+}
+
 /**
- * Returns the model that the setting names, or else that of the only deployment for embeddings. Throws
- * `NoEmbeddingModel`, which says what to configure.
+ * Returns the model that the setting names, or else that of the only deployment for embeddings. It is the same for all
+ * keys, because stores get new vectors when it changes. Throws `NoEmbeddingModel`, which says what to configure, also
+ * if the model is none of `allowed`.
+ * @param allowed the deployments that the key of the request allows; null for all
  */
-export function embeddingModel(models: ModelDirectory, configured: string | null): EmbeddingModel {
+export function embeddingModel(
+  { models, embeddingDeployment: configured }: EmbeddingChoice,
+  allowed: ReadonlySet<string> | null,
+): EmbeddingModel {
   const found = configured === null ? { model: onlyOne(models), adapter: undefined } : named(models, configured);
   const { model, adapter } = found;
+  if (allowed?.has(model.name) === false)
+    throw fail('NoEmbeddingModel', 'vector stores need an embedding model that this key may not use');
   const given = adapter === undefined ? {} : { adapter };
   const call = (method: string, args: Record<string, unknown>, context: CallOptions): Promise<unknown> =>
     models.call(model.name, method, { ...args, ...given }, context);
@@ -56,9 +70,7 @@ function onlyOne(models: ModelDirectory) {
   throw fail(
     'NoEmbeddingModel',
     only
-      ? `vector stores need to know which deployment makes their vectors: set ${SETTING} to one of ${able
-          .map(({ name }) => name)
-          .join(', ')}`
+      ? `vector stores need to know which of ${able.length} deployments makes their vectors: set ${SETTING}`
       : `vector stores need ${CAPABILITIES.embeddings.deploy}: add one to the deployments, or set ${SETTING}`,
   );
 }
@@ -67,10 +79,7 @@ function named(models: ModelDirectory, name: string) {
   try {
     return resolveModel(models, name, 'embeddings');
   } catch {
-    throw fail(
-      'NoEmbeddingModel',
-      `${SETTING} names ${name}, which is no deployment for embeddings that this key may use`,
-    );
+    throw fail('NoEmbeddingModel', `${SETTING} names ${name}, which is no deployment for embeddings`);
   }
 }
 

@@ -1,8 +1,9 @@
-import { buffer } from 'node:stream/consumers';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { splitText, splitTranscript, type TokenCounter } from '../../../base/splitting/index.ts';
+import { estimatedTokens } from '../../../base/splitting/tokens.ts';
 import { fail } from '../../../base/core/errors.ts';
 import type { StoredFiles } from '../../../data/files/index.ts';
-import { readDocument } from '../../../io/documents/index.ts';
+import { type DocumentText, readDocument } from '../../../io/documents/index.ts';
 import { withTemporaryFile } from '../../http/request/form/temporary-file.ts';
 
 /** What files may be, and the folder for their copies. */
@@ -15,6 +16,7 @@ export type DocumentLimits = Parameters<typeof withTemporaryFile>[1] & {
 export interface Chunking {
   readonly maxTokens: number;
   readonly overlapTokens: number;
+  /** Undefined for an estimate. */
   readonly countTokens: TokenCounter | undefined;
 }
 
@@ -35,11 +37,35 @@ export async function textsOfFile(
       `the file ${JSON.stringify(name.slice(0, 100))} has ${file.bytes} bytes, and at most ${maxBytes} are read`,
       { data: { name } },
     );
-  const bytes = await buffer(await files.open(file));
-  const document = await withTemporaryFile(bytes, folders, (path) => readDocument(path, { name, maxBytes, signal }));
+  const bytes = await files.open(file);
+  const document = await withTemporaryFile(bytes, folders, (path) =>
+    readDocument(path, { name, maxBytes, signal }),
+  ).finally(() => bytes.destroy());
+  try {
+    return await textsOfDocument(document, chunking);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw fail(
+      'UnreadableDocument',
+      `the file ${JSON.stringify(name.slice(0, 100))} cannot be divided into chunks: ${error.message}`,
+      { data: { name }, cause: error },
+    );
+  }
+}
+
+async function textsOfDocument(
+  document: DocumentText,
+  { maxTokens, overlapTokens, countTokens = estimatedInTurns }: Chunking,
+): Promise<string[]> {
   const chunks =
     document.kind === 'transcript'
-      ? await splitTranscript(document.segments, { maxTokens: chunking.maxTokens, countTokens: chunking.countTokens })
-      : await splitText(document.text, { ...chunking, kind: document.kind });
+      ? await splitTranscript(document.segments, { maxTokens, countTokens })
+      : await splitText(document.text, { maxTokens, overlapTokens, countTokens, kind: document.kind });
   return chunks.map(({ text }) => text);
+}
+
+/** Estimates the tokens of a text. Other requests go on between the texts of a file. */
+async function estimatedInTurns(text: string): Promise<number> {
+  await nextTurn();
+  return estimatedTokens(text);
 }

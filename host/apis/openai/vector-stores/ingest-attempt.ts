@@ -12,17 +12,13 @@ import {
   whileUnavailable,
 } from '../../../data/storage/index.ts';
 import { isUnserved } from '../../../data/tasks/index.ts';
-import type { ModelDirectory } from '../../../inference/deployments/index.ts';
-import { type EmbeddingModel, embeddingModel } from './embedding-model.ts';
+import { type EmbeddingChoice, type EmbeddingModel, embeddingModel } from './embedding-model.ts';
 import { type DocumentLimits, textsOfFile } from './file-texts.ts';
 
 /** What attempts at runs need of the host. */
-export interface IngestOptions {
+export interface IngestOptions extends EmbeddingChoice {
   readonly storage: TracedStorage;
   readonly files: StoredFiles;
-  readonly models: ModelDirectory;
-  /** The deployment that makes vectors; null for the only one that can. */
-  readonly embeddingDeployment: string | null;
   /** Most bytes of the texts of all stores of a user; undefined is no limit. */
   readonly maxStoredBytes: number | undefined;
   readonly documents: DocumentLimits;
@@ -31,7 +27,8 @@ export interface IngestOptions {
 /** Whose stores they are, and what the attempt can use. */
 export interface IngestScope {
   readonly userId: string | null;
-  readonly models: ModelDirectory;
+  /** The deployments that the key of the request allows; null for all. */
+  readonly deployments: ReadonlySet<string> | null;
   /** Makes the vectors of a store again with the model of today. */
   readonly renew: (store: VectorStoreRecord, model: string) => Promise<void>;
 }
@@ -67,7 +64,7 @@ export class IngestAttempt {
   /** Rejects when the signal aborts, and when another attempt may get further. Chunks that are stored stay. */
   async run(given: Context): Promise<void> {
     const { storage } = this.#options;
-    const { userId, models, renew } = this.#scope;
+    const { userId, deployments, renew } = this.#scope;
     const context = { ...given, priority: PRIORITY };
     const { store_id: storeId } = this.#lease;
     for (;;) {
@@ -79,11 +76,11 @@ export class IngestAttempt {
         ]),
       );
       if (!store || !file) break;
-      const model = embeddingModel(models, this.#options.embeddingDeployment);
+      const model = embeddingModel(this.#options, deployments);
       if (model.name === store.model) await this.#ingest(store, file, model, context);
       else await renew(store, model.name); // another run has the files then
     }
-    // Of a store without files.
+    // If the last files of a renewal were removed.
     await this.#write(context, (repositories) => repositories.vectorStoresOf(userId).endRenewal(storeId));
   }
 

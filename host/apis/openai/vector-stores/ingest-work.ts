@@ -2,7 +2,6 @@ import * as z from 'zod';
 import type { ForCallers } from '../../../base/core/request-context.ts';
 import { parseInput, type ServedEndpoint } from '../../../endpoints/registry/index.ts';
 import type { Storage } from '../../../data/storage/index.ts';
-import { onlyModels } from '../../../inference/deployments/index.ts';
 import { IngestAttempt, type IngestOptions } from './ingest-attempt.ts';
 import { IngestTask } from './ingest-task.ts';
 import type { UserVectorStores } from './vector-stores.ts';
@@ -28,17 +27,15 @@ export function ingestWork({ stores, ...options }: IngestWorkOptions): ServedEnd
     streaming: false,
     validate: (input) => parseInput(IngestTask, input),
     run: async ({ input, userId, signal, traceparent, deadlineAt, meter }) => {
-      const { run_id: id, deployments } = input as IngestTask;
+      const { run_id: id, deployments: names } = input as IngestTask;
+      const deployments = names && new Set(names);
       const storage = options.storage.inTrace(traceparent);
       const lease = await storage.write((repositories) => repositories.vectorStoreFilesOf(userId).begin(id));
       if (lease) {
         const scope = {
           userId,
-          models: onlyModels(options.models, deployments && new Set(deployments)),
-          renew: (store, model) =>
-            stores()
-              .as({ userId, traceparent })
-              .renew(store, model, deployments && new Set(deployments)),
+          deployments,
+          renew: (store, model) => stores().as({ userId, traceparent }).renew(store, model, deployments),
         } satisfies ConstructorParameters<typeof IngestAttempt>[2];
         const context = { requestId: id, userId, traceparent, deadlineAt, signal, meter };
         await new IngestAttempt({ ...options, storage }, lease, scope).run(context);

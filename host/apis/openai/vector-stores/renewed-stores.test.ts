@@ -2,14 +2,16 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AanaApp, LlamaEmbeddingDeployment } from 'aana-host';
-import OpenAI, { toFile } from 'openai';
+import OpenAI, { APIError, toFile } from 'openai';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTinyBert } from '../../../../native/lib/fixtures/tiny-embedding.ts';
 import { makeApp, makeFolder, started } from '../../../application/fixtures/test-app.ts';
 import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
+import { errorOf } from '../../../test/helpers/error-of.ts';
 import { until } from '../../../test/helpers/server.ts';
 import { skip } from '../../../test/skip.ts';
+import { startOpenAiApp } from '../fixtures/openai-app.ts';
 
 test('gets new vectors from its texts, and is searched by words until then', async () => {
   const folder = makeFolder();
@@ -55,6 +57,59 @@ test('gets new vectors from its texts, and is searched by words until then', asy
     await app.shutdown({ graceMs: 0 });
     rmSync(folder, { recursive: true, force: true });
   }
+});
+
+test('is not renewed by keys that allow other models', async () => {
+  const model = (path: string) => {
+    writeTinyBert(path);
+    return LlamaEmbeddingDeployment.options({ user_config: { model_id: path, model_kwargs: { n_threads: 1 } } });
+  };
+  await using at = await startOpenAiApp({
+    config: { api_service: { enabled: true } },
+    prepare: (app, tiny) => {
+      app.registerDeployment('first', model(tiny.replace('tiny', 'first')));
+      app.registerDeployment('second', model(tiny.replace('tiny', 'second')));
+    },
+  });
+  for (const scopes of [undefined, ['model:first'], ['model:second']]) {
+    const { apiKey } = await at.app.apiKeys!.create({ user_id: 'ann', ...(scopes && { scopes }) });
+    const client = new OpenAI({ baseURL: `${at.url}/v1`, apiKey, maxRetries: 0 });
+    const { status, code, message } = await errorOf(client.vectorStores.create({}), APIError);
+    assert.equal([status, code], [503, 'no_embedding_model'], message);
+    assert.match(message, 'openai.vector_stores.embedding_deployment');
+  }
+});
+
+test('is renewed by its next search if the task of its renewal was lost', async () => {
+  await using at = await startOpenAiApp({
+    prepare: (app, tiny) => {
+      const path = tiny.replace('tiny', 'bert');
+      writeTinyBert(path);
+      app.registerDeployment(
+        'bert',
+        LlamaEmbeddingDeployment.options({ user_config: { model_id: path, model_kwargs: { n_threads: 1 } } }),
+      );
+    },
+  });
+  const { client, app } = at;
+  const { id } = await client.vectorStores.create({});
+  const file = await client.files.create({
+    file: await toFile(Buffer.from('the cat sat on the house'), 'a.txt'),
+    purpose: 'user_data',
+  });
+  const options = { pollIntervalMs: 50 };
+  assert.is((await client.vectorStores.files.createAndPoll(id, { file_id: file.id }, options)).status, 'completed');
+  await app.storage.write(async (repositories) => {
+    const stores = repositories.vectorStoresOf(null);
+    const store = (await stores.read(id))!;
+    await repositories.vectorStoreFilesOf(null).addRun('vsfb_lost', id, 'lost');
+    await stores.renew(store, store.model, 'vsfb_lost');
+  });
+  assert.is((await client.vectorStores.files.retrieve(file.id, { vector_store_id: id })).status, 'failed');
+  assert.is((await client.vectorStores.search(id, { query: 'cat' })).data.length, 1);
+  await until(async () => (await client.vectorStores.retrieve(id)).file_counts.completed === 1);
+  const query = { query: 'house', ranking_options: { ranker: 'none' as const } };
+  assert.is((await client.vectorStores.search(id, query)).data[0]!.filename, 'a.txt');
 });
 
 if (cannotRun === undefined) test.run();

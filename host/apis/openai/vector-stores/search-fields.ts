@@ -65,7 +65,7 @@ export function filterOf(given: unknown, param: string): VectorFilter | undefine
   try {
     return checkFilter(given, param);
   } catch (error) {
-    const [, at, why] = (error instanceof AanaError && /^(\S+): (.*)$/s.exec(error.message)) || [];
+    const [, at, why] = (error instanceof AanaError && /^(\S+?):? (.*)$/s.exec(error.message)) || [];
     throw at !== undefined && why !== undefined ? invalidValue(at, why) : error;
   }
 }

@@ -9,8 +9,7 @@ import {
   type VectorFilter,
   type VectorStoreRecord,
 } from '../../../data/storage/index.ts';
-import type { ModelDirectory } from '../../../inference/deployments/index.ts';
-import { type EmbeddingModel, embeddingModel } from './embedding-model.ts';
+import { type EmbeddingChoice, type EmbeddingModel, embeddingModel } from './embedding-model.ts';
 import type { FileOrder, UserVectorStores } from './vector-stores.ts';
 
 /** What a search looks for in stores. */
@@ -37,13 +36,10 @@ export interface FoundText {
 }
 
 /** What a search can use. */
-export interface SearchScope {
+export interface SearchScope extends EmbeddingChoice {
   readonly storage: Pick<Storage, 'inTrace'>;
   readonly stores: UserVectorStores;
-  readonly models: ModelDirectory;
-  /** The deployment that makes vectors; null for the only one that can. */
-  readonly embeddingDeployment: string | null;
-  /** The deployments that tasks of the caller may use; null for all. */
+  /** The deployments that the caller and tasks of the caller may use; null for all. */
   readonly deployments: FileOrder['deployments'];
 }
 
@@ -62,12 +58,13 @@ export async function searchStores(
   query: StoreQuery,
   context: RequestContext & { readonly signal: AbortSignal },
 ): Promise<FoundText[]> {
-  const model = embeddingModel(scope.models, scope.embeddingDeployment);
+  const model = embeddingModel(scope, scope.deployments);
   const current: VectorStoreRecord[] = [];
   for (const store of stores) {
     requireUnexpired(store);
-    if (store.model !== model.name) await scope.stores.renew(store, model.name, scope.deployments);
-    current.push(store.model === model.name ? store : ((await scope.stores.find(store.id)) ?? store));
+    const isDue = store.model !== model.name || isAbandoned(store);
+    if (isDue) await scope.stores.renew(store, model.name, scope.deployments);
+    current.push(isDue ? ((await scope.stores.find(store.id)) ?? store) : store);
   }
   const vectors = current.some(({ source_generation: source }) => source === null)
     ? await model.embed(query.queries, context)
@@ -84,6 +81,11 @@ export async function searchStores(
     .filter(({ score }) => score >= query.threshold)
     .toSorted((one, other) => other.score - one.score)
     .slice(0, query.limit);
+}
+
+/** Returns whether nothing makes the new vectors of a store any more, because the task that did was lost. */
+function isAbandoned({ source_generation: source, counts }: VectorStoreRecord): boolean {
+  return source !== null && counts.in_progress === 0;
 }
 
 type Asked = StoreQuery & { readonly text: string; readonly vector: readonly number[] | undefined };

@@ -24,12 +24,15 @@ const Static = z
 export const StaticChunking = z.object({ type: z.literal('static'), static: Static });
 const Chunking = z.discriminatedUnion('type', [z.object({ type: z.literal('auto') }), StaticChunking]);
 
-const value = z.union([z.string().max(512, 'must have at most 512 characters'), z.number(), z.boolean()]);
-export const Attributes = recordOf(z.string().min(1).max(64), value, 16);
+/** Returns the schema of a text that databases can store. */
+const storable = (text: z.ZodString): z.ZodString =>
+  text.refine((given) => !given.includes('\0'), 'must not have the character U+0000');
+const value = z.union([storable(z.string().max(512, 'must have at most 512 characters')), z.number(), z.boolean()]);
+export const Attributes = recordOf(storable(z.string().min(1).max(64)), value, 16);
 
 const fileId = z.string().max(MAX_NAME);
 const MAX_FILES = 500;
-const storeName = z.string().max(256);
+const storeName = storable(z.string().max(256));
 
 const fileFields = {
   attributes: z

@@ -48,7 +48,7 @@ export function storeFilesRoutes(router: HostRouter, options: OpenAiHttpOptions)
     requireUnexpired(await storeOf(ctx, storeId));
     const files = await storeFilesOf(ctx, given, openai.files.as(caller));
     const order = { files, deployments: allowedDeployments(caller.scopes, ctx.path) };
-    return requireStore(storeId, await storesOf(ctx).addFiles(storeId, order));
+    return storesOf(ctx).addFiles(storeId, order);
   };
 
   serveRoute(

@@ -1,7 +1,6 @@
 import type { Context } from 'koa';
 import { answers, RUN_FAILURES, STORED_FAILURES } from '../../openapi/index.ts';
 import { allowedDeployments } from '../../../data/access/index.ts';
-import { allowedModels } from '../../http/guards/allowed-models.ts';
 import { callerOf } from '../../http/guards/caller.ts';
 import { type HostRouter, serveRoute } from '../../http/routes/serve-route.ts';
 import { checkCursor, listPage } from '../list-page.ts';
@@ -22,7 +21,7 @@ export function searchScopeOf(ctx: Context, { openai }: OpenAiHttpOptions): Sear
   return {
     storage: openai.vectorStores.storage,
     stores: openai.vectorStores.stores.as(caller),
-    models: allowedModels(ctx, openai.models),
+    models: openai.models,
     embeddingDeployment: openai.vectorStores.embeddingDeployment,
     deployments: allowedDeployments(caller.scopes, ctx.path),
   };
@@ -47,7 +46,9 @@ export function storeRoutes(router: HostRouter, options: OpenAiHttpOptions): voi
     async ({ ctx }) => {
       const request = await readJsonRequest(ctx, STORE_FIELDS, options);
       const caller = callerOf(ctx);
-      const { name } = embeddingModel(allowedModels(ctx, openai.models), openai.vectorStores.embeddingDeployment);
+      const deployments = allowedDeployments(caller.scopes, ctx.path);
+      const { embeddingDeployment } = openai.vectorStores;
+      const { name } = embeddingModel({ models: openai.models, embeddingDeployment }, deployments);
       const given = filesOfIds(request.file_ids ?? [], { chunking_strategy: request.chunking_strategy });
       const files = await storeFilesOf(ctx, given, openai.files.as(caller));
       const store = {
@@ -56,7 +57,6 @@ export function storeRoutes(router: HostRouter, options: OpenAiHttpOptions): voi
         model: name,
         expires_after_days: request.expires_after?.days ?? null,
       };
-      const deployments = allowedDeployments(caller.scopes, ctx.path);
       return storeObject(await storesOf(ctx).create(store, { files, deployments }));
     },
   );

@@ -170,6 +170,12 @@ Stores('say of each file alone why it cannot be read', async () => {
     ['bomb.pdf', textBomb(1_000_000), 'invalid_file', /"bomb.pdf" .*more than 200000 bytes/],
     ['large.txt', 'a '.repeat(150_000), 'invalid_file', /"large.txt" .*300000 bytes/],
     ['binary.bin', new Uint8Array([0, 1, 2, 255, 254]), 'unsupported_file', /"binary.bin" /],
+    [
+      'names.vtt',
+      `WEBVTT\n\n00:01.000 --> 00:02.000\n<v ${'a '.repeat(490)}>Yes.\n`,
+      'invalid_file',
+      /"names.vtt" cannot be divided into chunks: .* the name of a speaker has \d+ tokens/,
+    ],
   ];
   for (const [name, bytes, code, message] of cases) {
     const fileId = await upload(bytes, name);
@@ -285,6 +291,20 @@ Stores('refuse what is wrong, and name it', async () => {
         /half/,
       ],
       [() => ann.vectorStores.fileBatches.create(id, {}), 400, 'file_ids', /file_ids or files/],
+      [() => ann.vectorStores.create({ name: 'a\0' }), 400, 'name', /U\+0000/],
+      [
+        () => ann.vectorStores.files.create(id, { file_id: file, attributes: { a: 'b\0' } }),
+        400,
+        'attributes.a',
+        /U\+0000/,
+      ],
+      [
+        () => ann.vectorStores.files.create(id, { file_id: file, attributes: { 'a\0': 1 } }),
+        400,
+        'attributes.a\0',
+        /Invalid key/,
+      ],
+      [() => search({ filters: { type: 'eq', key: 'a', value: '\0' } }), 400, 'filters.value', /U\+0000/],
       [() => ann.vectorStores.list({ after: 'nobody' }), 400, 'after', /not the id/],
       [() => ann.vectorStores.fileBatches.retrieve('vsfb_1', { vector_store_id: id }), 404, 'batch_id', /batch/],
       [
@@ -315,6 +335,22 @@ Stores('refuse what is wrong, and name it', async () => {
   assert.is((await ann.vectorStores.retrieve(id)).file_counts.total, 0);
   assert.equal((await bob.vectorStores.list()).data, []);
   assert.ok((await ann.vectorStores.list({ limit: 1 })).data.some((one) => one.id === id));
+});
+
+Stores('that are deleted meanwhile are not found', async () => {
+  const file = await upload(CATS, 'cats.txt');
+  for (let n = 0; n < 10; n += 1) {
+    const { id } = await ann.vectorStores.create({});
+    const added = [
+      ann.vectorStores.files.create(id, { file_id: file }),
+      ann.vectorStores.fileBatches.create(id, { file_ids: [file] }),
+    ];
+    await ann.vectorStores.delete(id);
+    for (const { reason } of (await Promise.allSettled(added)).filter(({ status }) => status === 'rejected') as {
+      reason: APIError;
+    }[])
+      assert.is(reason.status, 404, reason.message);
+  }
 });
 
 Stores('divide a long text into chunks that the model takes, of which each is found', async () => {

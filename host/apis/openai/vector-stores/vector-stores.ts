@@ -21,6 +21,7 @@ import {
 import type { TaskQueue } from '../../../data/tasks/index.ts';
 import { isIdWith } from '../list-page.ts';
 import type { IngestTask } from './ingest-task.ts';
+import { requireStore } from './store-object.ts';
 
 export interface VectorStoresOptions {
   readonly storage: Storage;
@@ -55,9 +56,11 @@ export interface UserVectorStores {
   ): Promise<VectorStoreRecord | undefined>;
   /** Removes a store with its texts, but not the files that they were read from. Returns whether it existed. */
   delete(id: string): Promise<boolean>;
-  /** Returns the id of the batch of the files; undefined for a missing store. Throws like {@link create}. */
-  addFiles(id: string, order: FileOrder): Promise<string | undefined>;
-  /** Makes the vectors of a store again with another model, unless another request has begun to. */
+  /** Returns the id of the batch of the files. Throws like {@link create}, and `VectorStoreNotFound`. */
+  addFiles(id: string, order: FileOrder): Promise<string>;
+  /**
+   * Makes the vectors of a store again with a model, unless another request has begun to. Throws `VectorStoreNotFound`.
+   */
   renew(store: VectorStoreRecord, model: string, deployments: FileOrder['deployments']): Promise<void>;
   /** The store of the files must be one that {@link find} has found. So it is with what follows. */
   file(storeId: string, fileId: string): Promise<StoreFileRecord | undefined>;
@@ -133,15 +136,13 @@ export class VectorStores implements ForCallers<UserVectorStores> {
       delete: async (id) =>
         isIdWith(STORE_PREFIX, id) &&
         (await storage.write((repositories) => repositories.vectorStoresOf(userId).delete(id))),
-      addFiles: async (id, order) => {
-        if (!(await find(id))) return undefined;
-        return this.#run(caller, order.deployments, (repositories, runId, taskId) =>
+      addFiles: (id, order) =>
+        this.#run(caller, order.deployments, (repositories, runId, taskId) =>
           this.#add(repositories, userId, id, { runId, taskId }, order),
-        );
-      },
+        ),
       renew: async (store, model, deployments) => {
         await this.#run(caller, deployments, async (repositories, runId, taskId) => {
-          await repositories.vectorStoreFilesOf(userId).addRun(runId, store.id, taskId);
+          requireStore(store.id, await repositories.vectorStoreFilesOf(userId).addRun(runId, store.id, taskId));
           await repositories.vectorStoresOf(userId).renew(store, model, runId);
         });
       },
@@ -184,7 +185,7 @@ export class VectorStores implements ForCallers<UserVectorStores> {
         await this.#add(repositories, userId, id, { runId, taskId }, order);
       });
     this.start();
-    return (await this.as(caller).find(id))!;
+    return requireStore(id, await this.as(caller).find(id));
   }
 
   async #add(
@@ -195,7 +196,7 @@ export class VectorStores implements ForCallers<UserVectorStores> {
     { files }: FileOrder,
   ): Promise<void> {
     const all = repositories.vectorStoreFilesOf(userId);
-    await all.addRun(runId, storeId, taskId);
+    requireStore(storeId, await all.addRun(runId, storeId, taskId));
     await all.add(runId, storeId, files, this.#options.config.maximum_files_per_store);
   }
 
