@@ -39,7 +39,7 @@ type Context = RequestContext & { readonly signal: AbortSignal };
 const PRIORITY = -100;
 /** Texts whose vectors are made and stored together. */
 const AT_ONCE = 32;
-/** Attempts after which a file fails for whose vectors a deployment was never available. */
+/** Attempts after which a new file fails for whose vectors a deployment was never available. */
 const MOST_UNAVAILABLE = 50;
 
 /** The codes of errors that the file causes. */
@@ -92,23 +92,26 @@ export class IngestAttempt {
     context: Context,
   ): Promise<void> {
     let end: StoreFileEnd = { status: 'completed' };
+    /** Whether its texts are stored, and only their vectors are made. The texts may be all that is left of it. */
+    let hasTexts = false;
     try {
       let stored = file.chunks;
-      for await (const texts of this.#texts(store, file, model, context)) {
+      hasTexts = (await this.#sourceTexts(store, file, 0, 1)).length > 0;
+      const maxBytes = hasTexts ? undefined : this.#options.maxStoredBytes;
+      const parts = hasTexts ? this.#storedTexts(store, file) : this.#readTexts(file, model, context);
+      for await (const texts of parts) {
         const vectors = await model.embed(texts, context);
         const chunks = texts.map((text, n) => ({ text, vector: vectors[n] ?? [] }));
         const from = { ...file, chunks: stored };
         const isOurs = await this.#write(context, (repositories) =>
-          repositories
-            .vectorStoreFilesOf(this.#scope.userId, { maxBytes: this.#options.maxStoredBytes })
-            .advance(this.#lease, store, from, chunks),
+          repositories.vectorStoreFilesOf(this.#scope.userId, { maxBytes }).advance(this.#lease, store, from, chunks),
         );
         if (!isOurs) return; // what has become of the file, the next look tells
         stored += texts.length;
       }
     } catch (error) {
       context.signal.throwIfAborted();
-      end = this.#failure(error);
+      end = this.#failure(error, hasTexts);
     }
     await this.#write(context, async (repositories) => {
       await repositories.vectorStoreFilesOf(this.#scope.userId).finish(this.#lease, file.file_id, end);
@@ -116,29 +119,34 @@ export class IngestAttempt {
     });
   }
 
-  /** Yields the texts of the chunks of a file that are not stored yet. */
-  async *#texts(
+  /** Returns texts of a file that have vectors of the model before. */
+  async #sourceTexts(
     store: VectorStoreRecord,
-    file: StoreFileRecord,
-    model: EmbeddingModel,
-    context: Context,
-  ): AsyncGenerator<string[], void> {
-    const { storage, files, documents } = this.#options;
-    const of = store.source_generation;
-    const sourceTexts = (from: number, limit: number): Promise<string[]> =>
-      storage.read(async (repositories) => {
-        if (of === null) return [];
-        const all = repositories.vectorStoreFilesOf(this.#scope.userId);
-        return (await all.chunks(store, file.file_id, { of, from, limit })).map(({ text }) => text);
-      });
-    if ((await sourceTexts(0, 1)).length > 0) {
-      let from = file.chunks;
-      for (let texts = await sourceTexts(from, AT_ONCE); texts.length > 0; texts = await sourceTexts(from, AT_ONCE)) {
-        yield texts;
-        from += texts.length;
-      }
-      return;
+    { file_id: id }: StoreFileRecord,
+    from: number,
+    limit: number,
+  ): Promise<string[]> {
+    const { source_generation: of } = store;
+    if (of === null) return [];
+    const chunks = await this.#options.storage.read((repositories) =>
+      repositories.vectorStoreFilesOf(this.#scope.userId).chunks(store, id, { of, from, limit }),
+    );
+    return chunks.map(({ text }) => text);
+  }
+
+  /** Yields those that have no vectors of the new model yet. */
+  async *#storedTexts(store: VectorStoreRecord, file: StoreFileRecord): AsyncGenerator<string[], void> {
+    for (let from = file.chunks; ;) {
+      const texts = await this.#sourceTexts(store, file, from, AT_ONCE);
+      if (texts.length === 0) return;
+      yield texts;
+      from += texts.length;
     }
+  }
+
+  /** Reads a file. Yields the texts of its chunks that are not stored yet. */
+  async *#readTexts(file: StoreFileRecord, model: EmbeddingModel, context: Context): AsyncGenerator<string[], void> {
+    const { files, documents } = this.#options;
     const opened = { id: file.file_id, bytes: file.bytes, filename: file.filename };
     const { count } = model;
     const room = (await count?.('.', context))?.max_tokens ?? file.max_chunk_tokens;
@@ -153,10 +161,10 @@ export class IngestAttempt {
   }
 
   /** Returns how a file ends after an error. Throws the error if another attempt may get further. */
-  #failure(error: unknown): StoreFileEnd {
+  #failure(error: unknown, hasTexts: boolean): StoreFileEnd {
     const record = toErrorRecord(error);
     const mayPass = record.kind === 'unavailable' || record.kind === 'rate-limited' || isUnserved(record);
-    if (mayPass && this.#lease.attempt < MOST_UNAVAILABLE) throw error;
+    if (mayPass && (hasTexts || this.#lease.attempt < MOST_UNAVAILABLE)) throw error;
     return { status: 'failed', code: CODES[record.name] ?? 'server_error', message: publicMessage(record) };
   }
 

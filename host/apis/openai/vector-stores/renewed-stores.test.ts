@@ -15,10 +15,11 @@ import { startOpenAiApp } from '../fixtures/openai-app.ts';
 
 test('gets new vectors from its texts, and is searched by words until then', async () => {
   const folder = makeFolder();
-  const start = (model: string): Promise<AanaApp> => {
+  const start = (model: string, mostBytes = 0): Promise<AanaApp> => {
     const path = join(folder, `${model}.gguf`);
     writeTinyBert(path);
-    const app = makeApp(folder, {}, { cache_dir: process.env['AANA_CACHE_DIR'] ?? folder });
+    const openai = { vector_stores: { maximum_stored_bytes_per_user: mostBytes } };
+    const app = makeApp(folder, {}, { cache_dir: process.env['AANA_CACHE_DIR'] ?? folder, openai });
     const kwargs = { n_threads: 1 };
     const options = { user_config: { model_id: path, model_kwargs: kwargs } };
     app.registerDeployment('embedder', LlamaEmbeddingDeployment.options(options));
@@ -37,10 +38,11 @@ test('gets new vectors from its texts, and is searched by words until then', asy
     const content = async (): Promise<unknown> =>
       (await client.vectorStores.files.content(file.id, { vector_store_id: id })).data;
     const before = await content();
+    const { usage_bytes: bytes } = await client.vectorStores.retrieve(id);
     await app.shutdown({ graceMs: 0 });
     rmSync(join(folder, 'data', 'files'), { recursive: true });
 
-    app = await start('second');
+    app = await start('second', bytes); // new vectors are no reason to lose texts
     client = clientOf(app);
     const search = async (ranker: 'auto' | 'none'): Promise<string[]> => {
       const query = { query: 'zebra', max_num_results: 50, ranking_options: { ranker } };
