@@ -455,15 +455,15 @@ export class AanaApp implements AsyncDisposable {
 
   /**
    * Runs a function of the program in a process of its own, so that it computes without holding up other requests.
-   * Four of them run at a time; further ones wait. A helper ends with its signal. Rejects with the error that the
-   * helper throws, the signal's reason, or `HelperError`.
+   * Four of them run at a time; further ones wait, in turns between users. A helper ends with its signal, and when the
+   * application shuts down. Rejects with the error that the helper throws, the signal's reason, or `HelperError`.
    */
   async runRemote<I extends z.core.$ZodType, O extends z.core.$ZodType>(
     helper: Helper<I, O>,
     input: z.core.input<I>,
     options: RunRemoteOptions = {},
   ): Promise<z.core.output<O>> {
-    return this.#services.runHelper(helper, input, withRequest(options).signal);
+    return this.#services.runHelper(helper, input, withRequest(options));
   }
 
   /**

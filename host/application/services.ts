@@ -1,6 +1,6 @@
 import type * as z from 'zod';
 import type { Helper } from '../base/modules/index.ts';
-import { runHelper } from './remote/run-helper.ts';
+import { type HelperCaller, HelperRuns } from './remote/run-helper.ts';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import {
@@ -123,6 +123,7 @@ export class Services {
   readonly #plugins: PluginHost;
   readonly #monthlyTokens: MonthlyTokens;
   readonly #expiredValues: Pruner;
+  readonly #helpers: HelperRuns;
   #media: MediaService | undefined;
   #openingMedia: Promise<MediaService> | undefined;
   #native: Promise<unknown> | undefined;
@@ -143,6 +144,8 @@ export class Services {
     });
     this.pulls = new ModelPulls({ store: this.models, log, signal });
     const weights = new Map(Object.entries(config.api_service.user_weights));
+    const weightOf = (userId: string): number | undefined => weights.get(userId);
+    this.#helpers = new HelperRuns({ env: childEnvironment(config), log: inArea(log, 'application'), weightOf });
     this.deployments = new DeploymentManager({
       log: inArea(log, 'deployments'),
       env: {
@@ -152,7 +155,7 @@ export class Services {
       },
       definitions,
       telemetry,
-      weightOf: (userId) => weights.get(userId),
+      weightOf,
       models: this.models,
       network: { ...networkSettings(config) },
       beforeReplicas: async () => this.#native,
@@ -415,10 +418,9 @@ export class Services {
   runHelper<I extends z.core.$ZodType, O extends z.core.$ZodType>(
     helper: Helper<I, O>,
     input: z.core.input<I>,
-    signal: AbortSignal | undefined,
+    caller: HelperCaller,
   ): Promise<z.core.output<O>> {
-    const { config, log } = this.#options;
-    return runHelper(helper, input, { signal, env: childEnvironment(config), log: inArea(log, 'application') });
+    return this.#helpers.run(helper, input, caller);
   }
 
   /** Opens the media service for plugins and for other processes of this user. Fetches ffmpeg if necessary. */
@@ -456,6 +458,7 @@ export class Services {
     const until = performance.now() + graceMs;
     await this.tasks?.stop(graceMs);
     await this.webhooks?.stop(Math.max(0, until - performance.now()));
+    await this.#helpers.close();
     await this.pluginSet.close();
     await this.#plugins.close();
     await this.#expiredValues.stop();

@@ -1,5 +1,5 @@
 // Main module of the process of a helper. Arguments: the path of its module and its name. The input comes as JSON from
-// stdin, and the answer goes to stdout.
+// stdin, and the answer is the last line of stdout.
 import { text } from 'node:stream/consumers';
 import { fail, toErrorRecord } from '../../base/core/errors.ts';
 import { type Helper, type HelperAnswer, importModule } from '../../base/modules/index.ts';
@@ -36,7 +36,7 @@ function checked(helper: Helper, side: 'input' | 'output', value: unknown): unkn
 }
 
 const end = (given: HelperAnswer): void => {
-  answerTo(JSON.stringify(given), () => process.exit(0));
+  answerTo(`\n${JSON.stringify(given)}`, () => process.exit(0));
 };
 const failed = (error: unknown): void => end({ error: toErrorRecord(error) });
 process.on('uncaughtException', failed);

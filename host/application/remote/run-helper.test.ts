@@ -6,7 +6,7 @@ import * as assert from 'uvu/assert';
 import { type AanaApp, Endpoint, type HostEndpointContext, z } from 'aana-host';
 import { isAlive, until } from '../../inference/replicas/fixtures/sample-sets.ts';
 import { errorOf } from '../../test/helpers/error-of.ts';
-import { busy, failing, square } from '../fixtures/helpers.ts';
+import { busy, failing, nested, parent, square } from '../fixtures/helpers.ts';
 import { makeApp, makeFolder, postJson, started } from '../fixtures/test-app.ts';
 
 const Helpers = suite('helpers of endpoint classes');
@@ -102,12 +102,59 @@ Helpers('run four at a time, and a caller that leaves while it waits never start
   assert.not(existsSync(left.begun));
 });
 
+Helpers('take turns between users', async () => {
+  const first = Array.from({ length: 4 }, files);
+  const runs = first.map((one) => app.runRemote(busy, one));
+  await until(() => first.every(({ begun }) => existsSync(begun)), 'four compute');
+  const ended: string[] = [];
+  const waiting = ['a', 'a', 'a', 'a', 'a', 'b'].map(async (userId) => {
+    const context = { userId, signal: undefined };
+    await app.runRemote(square, {}, context);
+    ended.push(userId);
+  });
+  writeFileSync(first[0]!.end, ''); // the others run one after the other in its place
+  await Promise.all(waiting);
+  assert.ok(ended.indexOf('b') < 2, ended.join());
+  for (const { end } of first) writeFileSync(end, '');
+  await Promise.all(runs);
+});
+
+Helpers('end with what they have started, which does not spoil their result', async () => {
+  for (const waits of [false, true]) {
+    const { begun } = files();
+    const controller = new AbortController();
+    const run = app.runRemote(parent, { begun, waits }, { signal: controller.signal });
+    await until(() => existsSync(begun) && pidOf(begun) > 0, 'it has started a process');
+    if (waits) {
+      controller.abort(new Error('left'));
+      assert.is((await errorOf(run, Error)).message, 'left');
+    } else assert.is(await run, 7);
+    await until(() => !isAlive(pidOf(begun)), 'what it started has ended');
+  }
+});
+
+Helpers('start no helpers, as a module does that runs one when it is imported', async () => {
+  assert.is((await errorOf(app.runRemote(nested, {}))).name, 'NestedHelper');
+});
+
+Helpers('end when the application shuts down', async () => {
+  const stopped = makeApp(folder, {}, {}, {});
+  const all = Array.from({ length: 5 }, files);
+  const runs = all.map((one) => errorOf(stopped.runRemote(busy, one)));
+  await until(() => all.slice(0, 4).every(({ begun }) => existsSync(begun) && pidOf(begun) > 0), 'four compute');
+  await stopped.shutdown({ graceMs: 0 });
+  for (const { begun } of all.slice(0, 4)) assert.not(isAlive(pidOf(begun)));
+  for (const run of runs) assert.is((await run).name, 'ShuttingDown');
+  assert.is((await errorOf(stopped.runRemote(square, {}))).name, 'ShuttingDown');
+});
+
 Helpers('name the module that has no such helper, or cannot be imported', async () => {
   const { message } = await errorOf(app.runRemote({ ...square, name: 'other' }, {}));
   assert.match(message, /helper other: .*helpers\.js exports no helper of this name$/);
   const gone = await errorOf(app.runRemote({ ...square, module: `${square.module}x` }, {}));
   assert.match(gone.message, /helper square: .*helpers\.jsx cannot be imported: /);
-  assert.match((await errorOf(app.runRemote({ ...square, module: 'x' }, {}))).message, /must be the import\.meta\.url/);
+  for (const module of ['x', 'https://a/b.js', 'file://b/c.js', undefined as never])
+    assert.match((await errorOf(app.runRemote({ ...square, module }, {}))).message, /must be the import\.meta\.url/);
 });
 
 Helpers.run();

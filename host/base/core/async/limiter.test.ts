@@ -49,4 +49,17 @@ Limits('does not run work that was aborted while it waited, and runs the next', 
   assert.is(ran, false);
 });
 
+Limits('gives places in turns to users, and each of them its own work by priority', async () => {
+  const limiter = new Limiter(1);
+  const gate = deferred<void>();
+  const started: string[] = [];
+  const run = (name: string, userId: string, priority = 0): Promise<unknown> =>
+    limiter.run(async () => started.push(name), undefined, { userId, priority, cost: 1 });
+  const first = limiter.run(() => gate.promise);
+  const all = [run('a1', 'a'), run('a2', 'a'), run('a3', 'a', 5), run('b1', 'b')];
+  gate.resolve();
+  await Promise.all([first, ...all]);
+  assert.equal(started, ['a3', 'b1', 'a1', 'a2']);
+});
+
 Limits.run();

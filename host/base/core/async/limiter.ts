@@ -1,8 +1,16 @@
 import { type Deferred, deferred } from '../deferred.ts';
+import { FairQueue, type Queued } from '../fair-queue.ts';
 
-/** Lets at most `size` pieces of work run at the same time. The others wait in order of arrival. */
+interface Waiting extends Queued {
+  readonly turn: Deferred<void>;
+}
+
+/** For whom work waits that belongs to no user. */
+const NOBODY: Queued = { userId: null, priority: 0, cost: 1 };
+
+/** Lets at most `size` pieces of work run at the same time. The others wait: those of one user in order of arrival. */
 export class Limiter {
-  readonly #waiting = new Set<Deferred<void>>();
+  readonly #waiting = new FairQueue<Waiting>();
   #free: number;
 
   constructor(size: number) {
@@ -12,9 +20,10 @@ export class Limiter {
   /**
    * Runs `work` when a place is free. Rejects with the signal's reason if it aborts before that. Afterwards `work` has
    * to watch the signal itself.
+   * @param queued for whom it is. Default: all such work is of one user
    */
-  async run<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
-    await this.#enter(signal);
+  async run<T>(work: () => Promise<T>, signal?: AbortSignal, queued: Queued = NOBODY): Promise<T> {
+    await this.#enter(signal, queued);
     try {
       return await work();
     } finally {
@@ -22,20 +31,20 @@ export class Limiter {
     }
   }
 
-  async #enter(signal: AbortSignal | undefined): Promise<void> {
+  async #enter(signal: AbortSignal | undefined, queued: Queued): Promise<void> {
     signal?.throwIfAborted();
     if (this.#free > 0) {
       this.#free -= 1;
       return;
     }
-    const turn = deferred<void>();
-    this.#waiting.add(turn);
+    const waiting: Waiting = { ...queued, turn: deferred<void>() };
+    this.#waiting.add(waiting);
     const onAbort = (): void => {
-      if (this.#waiting.delete(turn)) turn.reject(signal?.reason);
+      if (this.#waiting.remove(waiting)) waiting.turn.reject(signal?.reason);
     };
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      await turn.promise;
+      await waiting.turn.promise;
     } finally {
       signal?.removeEventListener('abort', onAbort);
     }
@@ -43,12 +52,8 @@ export class Limiter {
 
   /** Frees a place. The next waiting work gets it directly, so that a newcomer cannot take it. */
   #leave(): void {
-    const [next] = this.#waiting;
-    if (!next) {
-      this.#free += 1;
-      return;
-    }
-    this.#waiting.delete(next);
-    next.resolve();
+    const next = this.#waiting.take();
+    if (next) next.turn.resolve();
+    else this.#free += 1;
   }
 }

@@ -90,7 +90,7 @@ export const PLUGINS = {
       'A helper of the program cannot be imported, its process ends before it has a result, or its input or output ' +
       'does not match its schema.',
   },
-  NestedHelper: { kind: 'denied', when: 'A helper of the plugin tries to start a helper.' },
+  NestedHelper: { kind: 'denied', when: 'A helper tries to start a helper.' },
   InvalidArguments: { kind: 'invalid-input', when: 'The plugin calls the host with invalid arguments.' },
   FilesDenied: { kind: 'denied', when: 'The arguments of a call by the plugin name files of the host.' },
   InvalidHandle: { kind: 'bad-request', when: 'The plugin uses a handle that it does not hold.' },
