@@ -42,7 +42,10 @@ import type {
 import type { DeploymentHandle } from '../../inference/deployments/index.ts';
 import { dialogOf } from './messages.ts';
 
-export interface ChatAanaFields extends BaseChatModelParams {
+/** What LangChain does around calls has no effect: the handle repeats them, and deployments limit those at a time. */
+type NoEffect = 'maxConcurrency' | 'maxRetries' | 'onFailedAttempt';
+
+export interface ChatAanaFields extends Omit<BaseChatModelParams, NoEffect> {
   /** A deployment of a text model: `app.handle('llm_deployment')`. */
   readonly handle: DeploymentHandle;
   /** What the deployment's methods call `sampling_params`, such as `{ temperature: 0, max_tokens: 200 }`. */
@@ -86,6 +89,11 @@ export class ChatAana extends BaseChatModel<ChatAanaCallOptions> {
 
   override _llmType(): string {
     return 'aana-host';
+  }
+
+  /** What answers depend on besides the options of a call. LangChain's caches keep those of equal models together. */
+  override _identifyingParams(): Record<string, unknown> {
+    return { deployment: this.#handle.name, sampling_params: this.#sampling, chat_template_kwargs: this.#template };
   }
 
   override getLsParams(options: this['ParsedCallOptions']): LangSmithParams {

@@ -1,6 +1,7 @@
 // LangChain's interfaces over real deployments: what its documentation promises of a chat model, of embeddings, of a
 // vector store and of a retriever.
 import { join } from 'node:path';
+import { InMemoryCache } from '@langchain/core/caches';
 import {
   AIMessage,
   AIMessageChunk,
@@ -13,7 +14,7 @@ import {
 import { StringOutputParser } from '@langchain/core/output_parsers';
 import { ChatPromptTemplate } from '@langchain/core/prompts';
 import { tool } from '@langchain/core/tools';
-import { type AanaApp, LlamaEmbeddingDeployment, LlamaRerankDeployment, z } from 'aana-host';
+import { type AanaApp, Endpoint, LlamaEmbeddingDeployment, LlamaRerankDeployment, z } from 'aana-host';
 import { AanaEmbeddings, AanaRetriever, AanaVectorStore, ChatAana } from 'aana-host/langchain';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -21,6 +22,7 @@ import { writeTinyBert } from '../../../native/lib/fixtures/tiny-embedding.ts';
 import { errorOf } from '../../test/helpers/error-of.ts';
 import { testModel } from '../../test/helpers/models.ts';
 import { llamaOptions, type OpenAiApp, registerEndless, startOpenAiApp } from '../openai/fixtures/openai-app.ts';
+import { RequestEmbedding } from './fixtures/request-embedding.ts';
 
 const LangChain = suite('classes of LangChain');
 
@@ -31,6 +33,19 @@ let at: OpenAiApp;
 let app: AanaApp;
 let model: ChatAana;
 let embeddings: AanaEmbeddings;
+
+/** Requests share its embeddings. */
+class Shared extends Endpoint {
+  readonly input = z.strictObject({});
+  readonly output = z.array(z.array(z.number()));
+
+  async run(): Promise<number[][]> {
+    return ofRequests().embedDocuments(Array.from({ length: 8 }, () => 'text'));
+  }
+}
+let shared: AanaEmbeddings | undefined;
+const ofRequests = (): AanaEmbeddings =>
+  (shared ??= new AanaEmbeddings({ handle: app.handle('requests'), batchSize: 1, maxConcurrency: 1 }));
 
 LangChain.before(async () => {
   const [language, embedding] = await Promise.all(['smollm2-135m-instruct', 'all-minilm-l6-v2'].map(testModel));
@@ -44,6 +59,8 @@ LangChain.before(async () => {
         'embedder',
         LlamaEmbeddingDeployment.options({ user_config: { model_id: embedding!, ...modelOptions } }),
       );
+      made.registerDeployment('requests', RequestEmbedding.options());
+      made.registerEndpoint({ name: 'shared', path: '/shared', endpoint_cls: Shared });
       made.registerDeployment(
         'reranker',
         LlamaRerankDeployment.options({ user_config: { model_id: reranker, ...modelOptions } }),
@@ -111,6 +128,21 @@ LangChain('a chain of a prompt, the model and a parser answers, also for a list'
   const [france, norway] = await chain.batch([{ country: 'France' }, { country: 'Norway' }], { maxConcurrency: 1 });
   assert.match(france!, /Paris/);
   assert.match(norway!, /Oslo/);
+});
+
+LangChain('a cache does not mix models', async () => {
+  const cache = new InMemoryCache();
+  const texts = await Promise.all(
+    [app.handle('llm'), app.handle('tiny')].map(async (handle) => {
+      const cached = new ChatAana({ handle, samplingParams: GREEDY, cache });
+      const [first, again] = [await cached.invoke('Name a colour.'), await cached.invoke('Name a colour.')];
+      assert.is(again.text, first.text);
+      const brief = new ChatAana({ handle, samplingParams: { ...GREEDY, max_tokens: 1 }, cache });
+      assert.is.not((await brief.invoke('Name a colour.')).text, first.text);
+      return first.text;
+    }),
+  );
+  assert.is.not(texts[0], texts[1]);
 });
 
 LangChain('callbacks hear tokens and the end', async () => {
@@ -200,6 +232,31 @@ LangChain('vectors of questions and of documents are in one space, whatever the 
   assert.equal(await embeddings.embedDocuments([]), []);
 });
 
+LangChain('texts are embedded for the request whose code asks, and no more after a failure', async () => {
+  const ids = [1, 2, 3];
+  const answers = await Promise.all(ids.map((id) => at.post('/shared', {}, { 'x-request-id': String(id) })));
+  for (const [n, answer] of answers.entries()) {
+    const vectors = (await answer.json()) as number[][];
+    assert.equal(new Set(vectors.map(([id]) => id)), new Set([ids[n]]));
+  }
+  const before = async (): Promise<number> => (await ofRequests().embedQuery('text'))[1]!;
+  const first = await before();
+  await errorOf(ofRequests().embedDocuments(['', ...Array.from({ length: 20 }, () => 'text')]), Error);
+  await ofRequests().embedDocuments(['text']); // would wait behind the others
+  assert.is(await before(), first + 2);
+});
+
+LangChain('numbers that cannot be are named', async () => {
+  const handle = app.handle('embedder');
+  for (const value of [0, -1, 1.5, NaN, 2049, '2' as never]) {
+    assert.throws(() => new AanaEmbeddings({ handle, batchSize: value }), /^batchSize: .*2048, not/);
+    assert.throws(() => new AanaEmbeddings({ handle, maxConcurrency: value }), /^maxConcurrency: /);
+    const vectorStore = new AanaVectorStore(embeddings, { storage: app.storage, collection: 'x' });
+    assert.throws(() => new AanaRetriever({ vectorStore, k: value }), /^k: .*from 1 to 100/);
+    assert.throws(() => new AanaRetriever({ vectorStore, fetchK: value }), /^fetchK: .*from 4 to 100/);
+  }
+});
+
 LangChain('a vector store finds, filters, replaces and removes documents', async () => {
   const store = await AanaVectorStore.fromTexts(
     ['Green tea needs water of 75 degrees.', 'A bicycle has two wheels.', 'Black tea needs boiling water.'],
@@ -230,6 +287,39 @@ LangChain('a vector store finds, filters, replaces and removes documents', async
   await store.delete({ ids: ['car', 'unknown'] });
   assert.is((await store.similaritySearch('wheels', 10)).length, 3);
   assert.match((await store.asRetriever(1).invoke('bicycle'))[0]!.pageContent, /bicycle/);
+});
+
+LangChain('a vector store refuses documents before it embeds them, and names what is wrong', async () => {
+  let embedded = 0;
+  const counting = {
+    embedDocuments: async (texts: string[]) => embeddings.embedDocuments(texts.slice((embedded += 1))),
+    embedQuery: async (text: string) => embeddings.embedQuery(text),
+  };
+  const store = new AanaVectorStore(counting, { storage: app.storage, collection: 'refused', model: 'embedder' });
+  const circle: Record<string, unknown> = {};
+  circle['own'] = circle;
+  for (const [metadata, message] of [
+    [Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`k${n}`, n])), 'it has 17 keys, and may have 16'],
+    [{ pdf: { title: 'x'.repeat(513) } }, '["pdf.title"]: it has 513 characters, and may have 512'],
+    [{ 'loc.page': 1, loc: { page: 2 } }, 'two values have the path "loc.page"'],
+    [circle, 'it has more than 64 levels'],
+    [{ n: 5n }, '["n"]: it must be a text, a finite number, true or false'],
+    [{ n: NaN }, '["n"]: it must be a text, a finite number, true or false'],
+  ] as const) {
+    const error = await errorOf(
+      store.addDocuments([
+        { pageContent: 'a', metadata: {} },
+        { pageContent: 'b', metadata },
+      ]),
+    );
+    assert.equal([error.name, error.message.startsWith('documents[1].metadata')], ['ValidationError', true]);
+    assert.ok(error.message.endsWith(message), error.message);
+  }
+  const ids = await errorOf(store.addDocuments([{ pageContent: 'a', metadata: {} }], { ids: [] }));
+  assert.match(ids.message, /^ids: there are 0 for 1 documents$/);
+  assert.is((await errorOf(store.delete())).message, 'ids: name the documents to delete');
+  assert.is((await errorOf(store.delete({}))).message, 'ids: name the documents to delete');
+  assert.is(embedded, 0);
 });
 
 LangChain('a store without documents finds nothing, and one of another model refuses', async () => {

@@ -16,7 +16,9 @@ const ROLES = new Map<string, DialogMessage['role']>([
 ]);
 
 /** Blocks of an assistant's content that LangChain also has as properties of the message. */
-const REPEATED = new Set(['tool_call', 'tool_call_chunk', 'tool_use', 'reasoning', 'thinking']);
+const REPEATED = new Set([
+  ...['tool_call', 'tool_call_chunk', 'invalid_tool_call', 'tool_use', 'reasoning', 'thinking'],
+]);
 
 /** Returns the dialog that LangChain's messages are. Throws `ValidationError` for what no model takes. */
 export const dialogOf = (messages: readonly BaseMessage[]): ChatDialogInput => ({
@@ -28,17 +30,17 @@ function messageOf(message: BaseMessage, at: string): DialogMessage {
   const role = ROLES.get(type) ?? [...ROLES.values()].find((known) => known === type);
   if (!role) throw fail('ValidationError', `${at}: there is no role ${JSON.stringify(type)}`);
   const content = contentOf(message, at);
+  const said = { role, content, ...(message.name !== undefined && { name: message.name }) };
   if (AIMessage.isInstance(message)) {
     const { tool_calls: calls = [], additional_kwargs: kwargs } = message;
     const { reasoning_content: reasoning } = kwargs;
     return {
-      role,
-      content,
+      ...said,
       ...(calls.length > 0 && { tool_calls: calls.map((call, n) => callOf(call, `call_${n}`)) }),
       ...(typeof reasoning === 'string' && { reasoning_content: reasoning }),
     };
   }
-  return { role, content, ...(ToolMessage.isInstance(message) && { tool_call_id: message.tool_call_id }) };
+  return { ...said, ...(ToolMessage.isInstance(message) && { tool_call_id: message.tool_call_id }) };
 }
 
 const callOf = (call: NonNullable<AIMessage['tool_calls']>[number], otherwise: string): ToolCall => ({
@@ -51,9 +53,9 @@ function contentOf({ content }: BaseMessage, at: string): Content {
   if (typeof content === 'string') return content;
   return content.flatMap((block, n): ContentPart[] => {
     if (REPEATED.has(block.type)) return [];
-    if (block.type === 'text') return [{ type: 'text', text: String(block['text']) }];
-    const { type, image, audio } = block;
-    if (type === 'image' && image) return [{ type, image: image as never }]; // the host checks it
+    const { type, text, image, audio } = block;
+    if (type === 'text') return [{ type, text: text as string }]; // the host checks it, as the others
+    if (type === 'image' && image) return [{ type, image: image as never }];
     if (type === 'audio' && audio) return [{ type, audio: audio as never }];
     throw fail(
       'ValidationError',

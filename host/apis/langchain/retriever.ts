@@ -2,6 +2,7 @@ import type { Document } from '@langchain/core/documents';
 import { BaseRetriever, type BaseRetrieverInput } from '@langchain/core/retrievers';
 import type { VectorFilter } from '../../data/storage/index.ts';
 import type { DeploymentHandle } from '../../inference/deployments/index.ts';
+import { requireCount } from './counts.ts';
 import type { AanaVectorStore } from './vector-store.ts';
 
 export interface AanaRetrieverFields extends BaseRetrieverInput {
@@ -17,6 +18,7 @@ export interface AanaRetrieverFields extends BaseRetrieverInput {
 
 const FOUND = 4;
 const FETCHED = 20;
+const MOST = 100;
 
 /**
  * Finds documents by their meaning and by their words, both ranked together, while `asRetriever()` of the vector store
@@ -24,10 +26,20 @@ const FETCHED = 20;
  */
 export class AanaRetriever extends BaseRetriever {
   lc_namespace = ['aana-host', 'retrievers'];
-  readonly #fields: AanaRetrieverFields;
+  readonly #fields: AanaRetrieverFields & { readonly k: number; readonly fetchK: number };
 
-  constructor({ vectorStore, k, filter, rerank, fetchK, ...fields }: AanaRetrieverFields) {
+  /** Throws `ValidationError` for a wrong `k` or `fetchK`. */
+  constructor({
+    vectorStore,
+    k = FOUND,
+    filter,
+    rerank,
+    fetchK = Math.max(k, FETCHED),
+    ...fields
+  }: AanaRetrieverFields) {
     super(fields);
+    requireCount('k', k, 1, MOST);
+    requireCount('fetchK', fetchK, k, MOST);
     this.#fields = { vectorStore, k, filter, rerank, fetchK };
   }
 
@@ -36,7 +48,7 @@ export class AanaRetriever extends BaseRetriever {
   }
 
   override async _getRelevantDocuments(query: string): Promise<Document[]> {
-    const { vectorStore, k = FOUND, filter, rerank, fetchK = Math.max(k, FETCHED) } = this.#fields;
+    const { vectorStore, k, filter, rerank, fetchK } = this.#fields;
     const vector = await vectorStore.embeddings.embedQuery(query);
     const found = await vectorStore.search({ vector, text: query, filter, limit: rerank ? fetchK : k });
     const documents = found.map(([document]) => document);

@@ -3,7 +3,15 @@ import { Document, type DocumentInterface } from '@langchain/core/documents';
 import type { EmbeddingsInterface } from '@langchain/core/embeddings';
 import { VectorStore } from '@langchain/core/vectorstores';
 import { fail } from '../../base/core/errors.ts';
-import type { ChunkSelection, FoundChunk, Storage, VectorFilter, VectorSearch } from '../../data/storage/index.ts';
+import type {
+  ChunkSelection,
+  FoundChunk,
+  Metadata,
+  Storage,
+  VectorChunk,
+  VectorFilter,
+  VectorSearch,
+} from '../../data/storage/index.ts';
 import { flatMetadata } from './metadata.ts';
 
 export interface AanaVectorStoreFields {
@@ -19,6 +27,25 @@ export interface AanaVectorStoreFields {
 
 /** Most chunks that one statement changes. */
 const CHUNKS = 2000;
+
+interface Ids {
+  readonly ids?: readonly string[] | undefined;
+}
+
+type Text = Omit<VectorChunk, 'vector'>;
+
+/** Returns documents as a collection has them. Throws `ValidationError`. */
+async function chunksOf(documents: readonly DocumentInterface[], { ids }: Ids = {}): Promise<Text[]> {
+  if (ids && ids.length !== documents.length)
+    throw fail('ValidationError', `ids: there are ${ids.length} for ${documents.length} documents`);
+  const { checkMetadata } = await import('../../data/storage/index.ts'); // a program may have only a chat model
+  return documents.map(({ pageContent, metadata, id }, n) => {
+    const at = `documents[${n}].metadata`;
+    const flat = flatMetadata(metadata, at);
+    checkMetadata(flat, at);
+    return { id: ids?.[n] ?? id ?? randomUUID(), text: pageContent, metadata: flat as Metadata };
+  });
+}
 
 /**
  * A collection of vectors as a vector store of LangChain. A document's metadata become values that filters know:
@@ -69,41 +96,20 @@ export class AanaVectorStore extends VectorStore {
   }
 
   /** @param options `ids` of the documents. Default: their own, or new ones. Documents with known ids are replaced. */
-  async addDocuments(
-    documents: DocumentInterface[],
-    options?: { readonly ids?: readonly string[] },
-  ): Promise<string[]> {
-    const vectors = await this.embeddings.embedDocuments(documents.map(({ pageContent }) => pageContent));
-    return this.addVectors(vectors, documents, options);
+  async addDocuments(documents: DocumentInterface[], options?: Ids): Promise<string[]> {
+    const chunks = await chunksOf(documents, options); // before the work, which may take an hour
+    const vectors = await this.embeddings.embedDocuments(chunks.map(({ text }) => text));
+    return this.#add(chunks, vectors);
   }
 
   /** Adds all documents or none, and returns their ids. */
-  async addVectors(
-    vectors: number[][],
-    documents: DocumentInterface[],
-    { ids }: { readonly ids?: readonly string[] } = {},
-  ): Promise<string[]> {
-    if (vectors.length !== documents.length || (ids && ids.length !== documents.length))
-      throw fail('ValidationError', 'there must be as many vectors, and as many ids if any, as documents');
-    const chunks = documents.map(({ pageContent, metadata, id }, n) => ({
-      id: ids?.[n] ?? id ?? randomUUID(),
-      text: pageContent,
-      metadata: flatMetadata(metadata),
-      vector: vectors[n]!,
-    }));
-    const { storage, collection, userId = null, model } = this.#fields;
-    const dimensions = vectors[0]?.length;
-    if (dimensions === undefined) return [];
-    await storage.write(async (repositories) => {
-      const own = repositories.vectorsOf(userId);
-      await own.ensure(collection, { model, dimensions });
-      for (let n = 0; n < chunks.length; n += CHUNKS) await own.upsert(collection, model, chunks.slice(n, n + CHUNKS));
-    });
-    return chunks.map(({ id }) => id);
+  async addVectors(vectors: number[][], documents: DocumentInterface[], options?: Ids): Promise<string[]> {
+    return this.#add(await chunksOf(documents, options), vectors);
   }
 
   /** Removes documents by their ids. Ids that the collection lacks are passed over. */
-  override async delete({ ids }: { readonly ids: readonly string[] }): Promise<void> {
+  override async delete({ ids }: Ids = {}): Promise<void> {
+    if (!ids) throw fail('ValidationError', 'ids: name the documents to delete');
     const { storage, collection, userId = null } = this.#fields;
     await storage.write(async (repositories) => {
       for (let n = 0; n < ids.length; n += CHUNKS) {
@@ -111,6 +117,21 @@ export class AanaVectorStore extends VectorStore {
         await repositories.vectorsOf(userId).remove(collection, selection);
       }
     });
+  }
+
+  async #add(texts: readonly Text[], vectors: readonly number[][]): Promise<string[]> {
+    if (vectors.length !== texts.length)
+      throw fail('ValidationError', `there are ${vectors.length} vectors for ${texts.length} documents`);
+    const { storage, collection, userId = null, model } = this.#fields;
+    const dimensions = vectors[0]?.length;
+    if (dimensions === undefined) return [];
+    const chunks = texts.map((text, n) => ({ ...text, vector: vectors[n]! }));
+    await storage.write(async (repositories) => {
+      const own = repositories.vectorsOf(userId);
+      await own.ensure(collection, { model, dimensions });
+      for (let n = 0; n < chunks.length; n += CHUNKS) await own.upsert(collection, model, chunks.slice(n, n + CHUNKS));
+    });
+    return chunks.map(({ id }) => id);
   }
 
   async similaritySearchVectorWithScore(

@@ -67,7 +67,7 @@ export type {
 export { taskStorageFull } from './repositories/tasks/task-usage.ts';
 export { type EnqueueLimits, tooManyTasks } from './repositories/tasks/tasks.ts';
 export type { Metadata, MetadataValue, VectorFilter } from '../../base/schemas/vectors/vector-filter.ts';
-export type { StoredChunk, VectorChunk } from './repositories/vectors/chunks.ts';
+export { checkMetadata, type StoredChunk, type VectorChunk } from './repositories/vectors/chunks.ts';
 export { checkFilter } from './repositories/vectors/filter.ts';
 export type { FoundChunk, VectorSearch } from './repositories/vectors/search.ts';
 export type {

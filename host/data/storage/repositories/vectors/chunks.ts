@@ -79,9 +79,9 @@ export function checkMetadata(metadata: unknown, at: string): CheckedMetadata {
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
     throw wrong(at, 'it must be an object');
   const entries = Object.entries(metadata);
-  if (entries.length > MOST_METADATA) throw wrong(at, `it may have ${MOST_METADATA} keys`);
+  if (entries.length > MOST_METADATA) throw wrong(at, `it has ${entries.length} keys, and may have ${MOST_METADATA}`);
   const attributes = entries.map(([key, given]): CheckedChunk['attributes'][number] => {
-    const name = checkKey(key, at);
+    const name = checkKey(key, `${at}: the key ${JSON.stringify(key)}`);
     const value = checkValue(given, `${at}[${JSON.stringify(key)}]`);
     return typeof value === 'string' ? [name, 'string', value, null] : [name, typeof value, null, Number(value)];
   });
