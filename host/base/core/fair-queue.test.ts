@@ -42,6 +42,21 @@ Queue('lets users take turns, however many entries one has', () => {
   ]);
 });
 
+Queue('counts the work of an entry that is taken before its turn', () => {
+  const before = entry('b2', 'b', { cost: 2 });
+  const queue = filled(
+    entry('a1', 'a'),
+    entry('a2', 'a'),
+    entry('b1', 'b'),
+    before,
+    entry('b3', 'b'),
+    entry('a3', 'a'),
+  );
+  assert.is(queue.take(2, before), before);
+  queue.add(entry('c1', 'c'));
+  assert.equal(drained(queue), ['a1', 'c1', 'a2', 'a3', 'b1', 'b3']);
+});
+
 Queue('divides the work by the weights of the users', () => {
   const of = (user: string, weight: number): (Entry & { weight: number })[] =>
     Array.from({ length: 12 }, (_, n) => ({ ...entry(`${user}${n}`, user, { cost: 2 }), weight }));

@@ -68,14 +68,14 @@ export class FairQueue<T extends Queued> {
   }
 
   /**
-   * Takes the next entry, and counts its work for its user; undefined if the queue is empty.
+   * Takes an entry, and counts its work for its user; undefined if the queue is empty.
    * @param cost the work for the entry as it is known now; by default as it was known when the entry was added
+   * @param entry one that is there, perhaps before its turn; by default the next one
    */
-  take(cost?: number): T | undefined {
-    const user = this.#next();
-    const entry = user?.entries[0];
-    if (!user || !entry) return undefined;
-    this.#virtual = user.virtual;
+  take(cost?: number, entry = this.peek()): T | undefined {
+    const user = entry && this.#users.get(entry.userId);
+    if (!entry || !user) return undefined;
+    this.#virtual = this.#next()?.virtual ?? user.virtual;
     user.virtual += (cost ?? entry.cost) / weightOf(entry);
     this.remove(entry);
     if (this.#users.size > MANY_USERS) this.#forget();

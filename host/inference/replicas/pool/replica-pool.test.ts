@@ -4,6 +4,7 @@ import { type Clock, systemClock } from '../../../base/core/clock.ts';
 import { AanaError } from '../../../base/core/errors.ts';
 import { restartDelayMs } from '../slot/backoff.ts';
 import { ReplicaPool } from './replica-pool.ts';
+import { HeldModels } from './held-models.ts';
 import type { Run } from './workload.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
 
@@ -246,5 +247,50 @@ Pool('refuses calls at once while no replica is expected soon', async () => {
   replicas.add(member('a'));
   assert.is((await waiting).value, 'a');
 });
+
+Pool(
+  'gives a free place to a call whose model the replica has, but lets no call with another one wait long',
+  async () => {
+    let now = 0;
+    const clock: Clock = { ...systemClock, now: () => now };
+    /** Returns the models of the calls in the order in which replica `a`, which has `one` and `two`, took them. */
+    const order = async (calls: readonly (readonly [model: string, leftMs?: number])[], msEach: number) => {
+      const replicas = new ReplicaPool<Member & { models: HeldModels }>({
+        ...{ deployment: 'many', maxOngoing: 1, maxQueued: 100, clock },
+      });
+      const [a, b] = ['a', 'b'].map((name) => ({ name, ongoing: 0, models: new HeldModels() }));
+      a!.models.told(['one', 'two']);
+      b!.models.told(['three']);
+      replicas.add(a!);
+      replicas.add(b!);
+      const taken: string[] = [];
+      let running: Run | undefined;
+      const call = (multiplexedModelId: string, leftMs?: number): Promise<unknown> => {
+        const deadlineAt = leftMs === undefined ? undefined : performance.now() + leftMs;
+        const use = (to: Member, run: Run): void => {
+          to.ongoing += 1;
+          if (to === a) running = run;
+          taken.push(multiplexedModelId);
+        };
+        return replicas.dispatch(use, { multiplexedModelId, deadlineAt });
+      };
+      await Promise.all([call('three'), call('one')]);
+      taken.length = 0;
+      const waiting = calls.map(([model, leftMs]) => call(model, leftMs));
+      while (taken.length < calls.length) {
+        now += msEach;
+        a!.ongoing = 0;
+        replicas.settle(running!);
+      }
+      await Promise.all(waiting);
+      return taken;
+    };
+    const calls = [['three'], ['one'], ['two'], ['one']] as const;
+    assert.equal(await order(calls, 1), ['one', 'two', 'one', 'three']);
+    assert.equal(await order(calls, 400), ['one', 'two', 'three', 'one'], 'it has waited for a second');
+    assert.equal(await order([['new'], ['one']], 1), ['new', 'one'], 'no replica has it');
+    assert.equal(await order([['three', 1500], ['one']], 1), ['three', 'one'], 'it has little time');
+  },
+);
 
 Pool.run();

@@ -4,7 +4,7 @@ import { type RequestContext, tenantOf } from '../../../base/core/request-contex
 import { Admission, type Applicant, type Room } from './admission.ts';
 import { type Choosable, chooseReplica, type Preference } from './replica-choice.ts';
 import { type TriedSuspect, Trials } from '../calls/trials.ts';
-import { WaitingCalls, type WaitOptions } from './waiting-calls.ts';
+import { WaitingCalls, type WaitingForReplica, type WaitOptions } from './waiting-calls.ts';
 import { type Reservation, type Run, Workload } from './workload.ts';
 
 export interface PoolOptions {
@@ -41,6 +41,9 @@ export interface DispatchOptions
 export interface Used<T> {
   readonly value: T;
 }
+
+/** For how long calls with other models may go first. Ray Serve waits as long for a replica with the model. */
+const MODEL_WAIT_MS = 1000;
 
 /**
  * Gives the calls of a deployment to its ready replicas. Users take turns. The pool refuses a call at once when the
@@ -109,7 +112,7 @@ export class ReplicaPool<Member extends Choosable> {
     const { affinity, multiplexedModelId, suspect, method } = options;
     const deadline = leftMs === undefined ? undefined : this.#clock.now() + leftMs;
     return this.#waiting.wait(
-      { ...applicant, affinity, multiplexedModelId, suspect, deadline, method },
+      { ...applicant, affinity, multiplexedModelId, suspect, deadline, method, since: this.#clock.now() },
       (member) => ({ value: this.#start(use, member, wanted) }),
       options,
     );
@@ -162,8 +165,9 @@ export class ReplicaPool<Member extends Choosable> {
       } else if (free) {
         // Calls of all users count at today's cost. Otherwise a user whose calls arrived when calls were short would
         // get more.
-        inTurn.take(this.#admission.costOf(waiting.method));
-        waiting.take(free);
+        const first = this.#firstFor(free, waiting);
+        inTurn.take(this.#admission.costOf(first.method), first);
+        first.take(free);
       } else break;
     }
     if (!this.#options.pausesForOthers) return;
@@ -225,6 +229,22 @@ export class ReplicaPool<Member extends Choosable> {
     const chosen = chooseReplica(untried, call, maxOngoing, this.#random);
     if (chosen || call.suspect || untried.length === this.#members.length) return chosen;
     return chooseReplica(this.#members, call, maxOngoing, this.#random);
+  }
+
+  /**
+   * Returns the call that takes a free place: a call whose model the replica has goes before one whose model another
+   * replica has. Otherwise replicas that are never idle would unload and load models all the time. The next call lets
+   * others go first only for a short time.
+   */
+  #firstFor(member: Member, next: WaitingForReplica<Member>): WaitingForReplica<Member> {
+    const { multiplexedModelId: wanted, since, deadline = Infinity } = next;
+    const has = ({ models }: Member, id: string | undefined): boolean => id !== undefined && models?.has(id) === true;
+    const now = this.#clock.now();
+    const mayWait = now - since < MODEL_WAIT_MS && deadline - now > 2 * MODEL_WAIT_MS;
+    if (!mayWait || has(member, wanted) || !this.#members.some((other) => has(other, wanted))) return next;
+    for (const other of this.#waiting.inTurn)
+      if (has(member, other.multiplexedModelId) && !this.#admission.lateness(other, this.#room)) return other;
+    return next;
   }
 
   /** Chooses a full replica for a user with less than an equal share of the places. The replica pauses another call. */

@@ -14,8 +14,10 @@ export interface WaitingCall extends Queued {
 export interface Wanted extends Queued, Preference {
   /** Set when a replica was lost with the call. The call then goes to a replica that tries no other suspect. */
   readonly suspect: TriedSuspect | undefined;
-  /** Milliseconds of the clock. */
+  /** Milliseconds of the clock, as `since`. */
   readonly deadline: number | undefined;
+  /** When it began to wait. */
+  readonly since: number;
   readonly method: string | undefined;
 }
 
