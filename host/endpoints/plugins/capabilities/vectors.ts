@@ -27,7 +27,7 @@ export const vectorsCalls: CallsOf<keyof VectorsCalls> = {
   async 'vectors.upsert'({ user, plugin, charge }, name, model, chunks, base64) {
     const chars = requireFew(chunks);
     const rows = chunkRows(chunks, base64);
-    charge(computingCost.words(chars));
+    charge(computingCost.words(chars) + computingCost.vectors(rows.length * (rows[0]?.vector.length ?? 0)));
     await user.vectors.write(plugin, (vectors) => vectors.upsert(name, model, rows));
     return undefined;
   },
@@ -39,8 +39,9 @@ export const vectorsCalls: CallsOf<keyof VectorsCalls> = {
     let chars = 0;
     return rows.filter(({ text }, at) => (chars += text.length) <= maxChars || at === 0).map(witChunk);
   },
-  async 'vectors.search'({ user, plugin }, name, query) {
+  async 'vectors.search'({ user, plugin, charge }, name, query) {
     const search = searchOf(query);
+    charge(computingCost.words(query.text?.length ?? 0));
     return (await user.vectors.read(plugin, (vectors) => vectors.search(name, search))).map(witFound);
   },
 };

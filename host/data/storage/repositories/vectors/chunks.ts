@@ -115,7 +115,9 @@ export function checkVector(vector: unknown, dimensions: number, at: string): Fl
   }
   const length = Math.sqrt(squares);
   if (length === 0) throw wrong(at, 'all of its numbers are 0, so it has no direction');
-  return Float32Array.from(vector as ArrayLike<number>, (value) => value / length);
+  const unit = new Float32Array(dimensions); // Float32Array.from with a function takes eight times as long
+  for (let n = 0; n < dimensions; n += 1) unit[n] = vector[n] / length;
+  return unit;
 }
 
 /** The largest number of 32 bits. */

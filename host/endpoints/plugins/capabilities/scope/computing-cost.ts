@@ -13,5 +13,7 @@ export const computingCost = {
   /** Decoding and scaling this many pixels. */
   pixels: (count: number): number => 20 + count / 100_000,
   /** Finding the words in so many characters of texts. */
-  words: (chars: number): number => chars / 16_000,
+  words: (chars: number): number => chars / 8_000,
+  /** Checking and storing vectors of so many numbers together. */
+  vectors: (numbers: number): number => numbers / 100_000,
 } as const;

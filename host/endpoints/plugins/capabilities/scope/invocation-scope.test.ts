@@ -24,7 +24,7 @@ const manifest: PluginManifest = {
     entry: '/p/index.ts',
   },
   ...{
-    capabilities: ['media', 'deployments', 'remote'],
+    capabilities: ['media', 'deployments', 'remote', 'vectors'],
     deployments: ['model'],
     hosts: [],
     limits: {},
@@ -52,8 +52,10 @@ const named = (reply: HostReply): string => ('error' in reply ? reply.error.name
 
 const Scope = suite("the host's side of an invocation");
 
-Scope('processes that are started for a guest count as computed by it', async () => {
-  await using scope = scopeWith();
+Scope('what the host does for a guest after the first wait of a call counts as computed by it', async () => {
+  const ports = new FakePorts();
+  ports.vectors = { read: () => Promise.resolve([] as never), write: () => Promise.resolve(undefined as never) };
+  await using scope = scopeWith({ ports });
   let spent = 0;
   const estimated = async <T>(ms: number, asking: Promise<HostReply>): Promise<T> => {
     const value = valueOf<T>(await asking);
@@ -75,6 +77,15 @@ Scope('processes that are started for a guest count as computed by it', async ()
     20 + (640 * 480 + 100 * 100) / 1e5,
     scope.answer({ operation: 'media.image-pixels', args: [image, 100, 100] }),
   );
+  const text = 'word '.repeat(12_000);
+  const chunks = ['a', 'b'].map((id) => ({ id, document: undefined, text, metadata: '{}' }));
+  const vectors = Buffer.alloc(2 * 8192 * 4, 1).toString('base64');
+  await estimated(
+    (2 * text.length) / 8000 + (2 * 8192) / 1e5,
+    scope.answer({ operation: 'vectors.upsert', args: ['c', 'm', chunks, vectors] }),
+  );
+  const query = { vector: undefined, model: undefined, text, filter: undefined, limit: 1 };
+  await estimated(text.length / 8000, scope.answer({ operation: 'vectors.search', args: ['c', query] }));
 });
 
 Scope('time for reading arguments and writing answers counts as computed by the guest', async () => {
