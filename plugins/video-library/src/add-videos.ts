@@ -1,8 +1,8 @@
 import { defineEndpoint, splitTranscript, VideoInput, WhisperParams, withSpeakers, z } from 'aana-host/plugin';
 import { Library, Video } from './library.ts';
 
-/** The part of a video's work after which its transcript is there, and that after which its speakers are known. */
-const STEPS = { transcribed: 0.7, diarized: 0.9 };
+/** The part of a video's work after which its speakers are known, and that after which its transcript is there. */
+const STEPS = { diarized: 0.2, transcribed: 0.9 };
 /** Seconds of a passage: short enough to listen to, and long enough to have a meaning. */
 const PASSAGE_S = 30;
 /** Tokens of a passage. Models for embeddings read 256 and more, and languages other than English need more of them. */
@@ -34,18 +34,28 @@ export const addVideos = defineEndpoint({
         ctx.progress((n + part) / videos.length, `video ${n + 1}: ${text}`, { until: (n + until) / videos.length });
       using opened = await ctx.video.open(video);
       using audio = await opened.extractAudio();
-      begin(0, 'transcribing', STEPS.transcribed);
-      let transcript = await ctx.asr.transcribe(audio, { ...params, word_timestamps: true });
-      if (speakers && transcript.segments.length > 0) {
-        begin(STEPS.transcribed, 'finding speakers', STEPS.diarized);
-        transcript = withSpeakers(transcript, await ctx.diarization.diarize(audio), { merge: true });
+      let voices;
+      if (speakers) {
+        // First, because there may be no deployment for it, and a transcription takes long.
+        begin(0, 'finding speakers', STEPS.diarized);
+        voices = await ctx.diarization.diarize(audio);
       }
-      begin(STEPS.diarized, 'embedding', 1);
+      begin(speakers ? STEPS.diarized : 0, 'transcribing', STEPS.transcribed);
+      let transcript = await ctx.asr.transcribe(audio, { ...params, word_timestamps: true });
+      if (voices) transcript = withSpeakers(transcript, voices, { merge: true });
+      begin(STEPS.transcribed, 'embedding', 1);
       const passages = await splitTranscript(transcript.segments, { maxSeconds: PASSAGE_S, maxTokens: PASSAGE_TOKENS });
-      const title = opened.metadata.title ?? (video.content == null ? null : ctx.file(video.content).name);
-      const id = video.media_id ?? ctx.random.uuid();
-      added.push(await library.put({ id, title: title ?? null, duration: opened.info.duration ?? null }, passages));
+      const title = opened.metadata.title ?? (video.content == null ? null : ctx.file(video.content).name) ?? null;
+      const duration = opened.info.duration ?? null;
+      const id = video.media_id ?? (await idOf([ctx.requestId, n, video, title, duration]));
+      added.push(await library.put({ id, title, duration }, passages));
     }
     return { videos: added };
   },
 });
+
+/** Returns an id that the next attempt of a task gives the same video, which it then replaces. */
+async function idOf(facts: readonly unknown[]): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(JSON.stringify(facts)));
+  return Array.from(new Uint8Array(digest, 0, 16), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}

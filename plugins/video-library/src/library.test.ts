@@ -28,8 +28,8 @@ const transcriptOf = (...sentences: string[]) => ({
 });
 
 /** A vector that says which of these subjects a text is about. */
-const vectorOf = (text: string): number[] => [
-  ...['tea', 'cat', 'moon'].map((word) => Number(text.includes(word))),
+const vectorOf = (text: string, subjects: readonly string[]): number[] => [
+  ...subjects.map((word) => Number(text.includes(word))),
   0.1,
 ];
 
@@ -38,11 +38,13 @@ class Case {
   readonly vectors: FakeVectors = new Map();
   speech = transcriptOf('They drink tea.', 'The cat sleeps.');
   room = 4096;
+  /** What the model for embeddings knows. */
+  subjects = ['tea', 'cat', 'moon'];
 
   run(name: string, input: object, fakes: FakeHost = {}): Promise<RunResult> {
-    const embed = ({ text }: { text: string }) => ({ embedding: vectorOf(text), tokens: 1 });
+    const embed = ({ text }: { text: string }) => ({ embedding: vectorOf(text, this.subjects), tokens: 1 });
     const embed_batch = ({ sentences }: { sentences: string[] }) => ({
-      embedding: sentences.map(vectorOf),
+      embedding: sentences.map((text) => vectorOf(text, this.subjects)),
       tokens: [],
     });
     const diarize = () => ({
@@ -111,6 +113,55 @@ test('replaces a video of the same id, and removes it', async (one) => {
   assert.equal([await one.list(), await one.search('moon')], [[], []]);
   const again = await one.run('library_remove', { video: 'a' }).catch((error: unknown) => error);
   assert.ok(again instanceof HostError && again.name === 'NotFoundException' && again.kind === 'not-found');
+});
+
+test('adds a video without an id once, also when its task runs again', async (one) => {
+  const input = { videos: [{ path: '/a.mp4' }, { path: '/a.mp4' }, { path: '/b.mp4' }] };
+  const attempts = [await one.run('library_add', input), await one.run('library_add', input)];
+  const [first, second] = attempts.map(({ output }) => (output as { videos: Video[] }).videos);
+  assert.equal(first, second);
+  assert.is(new Set(first!.map(({ id }) => id)).size, 3);
+  assert.is((await one.list()).length, 3);
+  await one.run('library_add', { videos: [{ path: '/c.mp4' }] });
+  assert.is((await one.list()).length, 4);
+});
+
+test('takes another model for embeddings once all videos are removed', async (one) => {
+  await one.add('a');
+  one.subjects = ['tea', 'cat'];
+  const refused = await one.add('b').catch((error: unknown) => error);
+  assert.ok(refused instanceof HostError && refused.name === 'VectorModelMismatch');
+  assert.equal(
+    (await one.list()).map(({ id }) => id),
+    ['a'],
+  );
+  await one.run('library_remove', { video: 'a' });
+  await one.add('b');
+  assert.is((await one.search('cat'))[0]!.video, 'b');
+});
+
+test('refuses what is no id of a video in the words of the request', async (one) => {
+  for (const [name, input] of [
+    ['library_remove', { video: 'a\0' }],
+    ['library_search', { question: 'tea', videos: ['a', 'b/c'] }],
+  ] as const) {
+    const error = await one.run(name, input).catch((thrown: unknown) => thrown);
+    assert.ok(error instanceof HostError && error.name === 'ValidationError');
+    assert.match(JSON.stringify(error.data), /"video/);
+  }
+});
+
+test('fails before it transcribes where nothing finds speakers', async (one) => {
+  const input = { videos: [{ path: '/a.mp4' }], speakers: true };
+  const diarize = (): never => {
+    throw new HostError('DeploymentNotFound', 'not-found', 'there is no deployment diarization_deployment');
+  };
+  let transcribed = 0;
+  const transcribe = () => ((transcribed += 1), one.speech);
+  const deployments = { asr_deployment: { transcribe }, diarization_deployment: { diarize } };
+  const error = await one.run('library_add', input, { deployments }).catch((thrown: unknown) => thrown);
+  assert.ok(error instanceof HostError && error.name === 'DeploymentNotFound');
+  assert.is(transcribed, 0);
 });
 
 test('takes videos without speech, and has an answer before the first video', async (one) => {

@@ -1,6 +1,8 @@
 import { HostError, type Storage, type TranscriptChunk, type VectorChunk, type Vectors, z } from 'aana-host/plugin';
 
-export const VideoId = z.string().check(z.minLength(1), z.maxLength(36), z.describe('The id of a video.'));
+export const VideoId = z
+  .string()
+  .check(z.minLength(1), z.maxLength(36), z.regex(/^[A-Za-z0-9_-]+$/), z.describe('The id of a video.'));
 
 /** What the library knows of a video. */
 export const Video = z.strictObject({
@@ -75,7 +77,7 @@ export class Library {
       chunks.push(...batch.map((passage, n) => chunkOf(video, passage, at + n, embedding[n]!)));
     }
     const [first] = chunks;
-    if (first) await vectors.ensure(COLLECTION, { model: MODEL, dimensions: first.vector.length });
+    if (first) await this.#ensure(first.vector.length);
     await this.#forget(video.id);
     const collection = vectors.collection(COLLECTION, MODEL);
     for (let at = 0; at < chunks.length; at += BATCH) await collection.upsert(chunks.slice(at, at + BATCH));
@@ -110,6 +112,14 @@ export class Library {
       vectors.collection(COLLECTION, MODEL).search({ vector, text: question, filter, limit }),
     );
     return (found ?? []).map(({ text, metadata, score }) => ({ passage: passageOf(text, metadata), score }));
+  }
+
+  /** Makes the collection. An empty one is replaced, because it may be for another model. */
+  async #ensure(dimensions: number): Promise<void> {
+    const { vectors } = this.#stores;
+    const known = (await vectors.list().all()).find(({ name }) => name === COLLECTION);
+    if (known?.chunks === 0 && known.dimensions !== dimensions) await vectors.delete(COLLECTION);
+    await vectors.ensure(COLLECTION, { model: MODEL, dimensions });
   }
 
   /** Removes the passages of a video, if it has any. */
