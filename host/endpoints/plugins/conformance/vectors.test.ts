@@ -163,6 +163,8 @@ for (const subject of [...real, double]) {
         upsert({ ...chunk, id: '' }),
         upsert({ ...chunk, document: '' }),
         upsert({ ...chunk, text: 'x'.repeat(65_537) }),
+        ...['text', 'id', 'document'].map((member) => upsert({ ...chunk, [member]: 'x\0' })),
+        upsert({ ...chunk, metadata: { a: '\ud800' } }),
         ...[null, [1], { a: null }, { a: {} }, { '': 1 }, { a: 'x'.repeat(513) }].map((metadata) =>
           upsert({ ...chunk, metadata }),
         ),
@@ -181,6 +183,7 @@ for (const subject of [...real, double]) {
           { type: 'not' },
         ].map((filter) => search({ text: 'a', filter })),
         { step: 'delete', name: 'tea', ids: [''] },
+        { step: 'delete', name: 'tea', ids: Array.from({ length: 2001 }, (_, n) => `${n}`) },
         { step: 'deleteDocument', name: 'tea', document: '' },
         { step: 'chunks', name: 'tea', document: '' },
         { step: 'drop', name: '' },

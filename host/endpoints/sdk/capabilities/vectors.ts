@@ -151,7 +151,7 @@ export class VectorCollection {
     );
   }
 
-  /** Deletes chunks by their ids. Resolves with how many there were. */
+  /** Deletes chunks by their ids, at most 2000. Resolves with how many there were. Throws `ValidationError`. */
   delete(ids: readonly string[]): Promise<number> {
     return hostPromise(() => this.#host.deleteChunks(this.name, { tag: 'ids', val: ids }));
   }

@@ -45,7 +45,10 @@ export function satisfies(metadata: Metadata, filter: VectorFilter): boolean {
 
 /** Whether a value is a text of 1 to `most` characters that databases can store. */
 export const isText = (text: unknown, most: number): text is string =>
-  typeof text === 'string' && text !== '' && text.length <= most && !text.includes('\0');
+  typeof text === 'string' && text !== '' && text.length <= most && isStorable(text);
+
+/** Databases store neither U+0000 nor half of a surrogate pair. */
+export const isStorable = (text: string): boolean => !/[\0\p{Surrogate}]/u.test(text);
 
 export function checkKey(key: unknown): void {
   if (!isText(key, 64)) throw invalid('a key of metadata', 'it must be a text of 1 to 64 characters');

@@ -3,7 +3,7 @@ import type { Chunk, Query, Vectors } from '../../../../wit/generated/world/vect
 import { fromBase64 } from '../guest/base64.ts';
 import { compareUtf8 } from '../guest/utf8.ts';
 import { HostError, toErrorRecord } from '../host-error.ts';
-import { checkedFilter, checkKey, checkValue, invalid, isText, satisfies } from './fake-filter.ts';
+import { checkedFilter, checkKey, checkValue, invalid, isStorable, isText, satisfies } from './fake-filter.ts';
 
 /** A chunk of a collection. */
 export interface FakeChunk {
@@ -29,6 +29,7 @@ export type FakeVectors = Map<string, FakeCollection>;
 const MAX_COLLECTIONS = 100;
 const MAX_CHUNKS = 500;
 const MAX_CHARS = 1024 * 1024;
+const MAX_IDS = 2000;
 const MAX_TEXT = 65_536;
 const MAX_METADATA = 16;
 /** The constant with which the host adds up the rankings by vector and by words. */
@@ -79,6 +80,8 @@ export function fakeVectors(all: FakeVectors): Vectors {
     },
     deleteChunks(name, { tag, val }) {
       const { chunks } = found(name);
+      if (tag === 'ids' && val.length > MAX_IDS)
+        throw invalid('ids', `there are ${val.length}, and at most ${MAX_IDS} are taken at once`);
       for (const one of tag === 'ids' ? val : [val]) checkName(one, tag);
       const removed = [...chunks.values()].filter(({ id, document }) =>
         tag === 'ids' ? val.includes(id) : document === val,
@@ -138,6 +141,7 @@ function checkedChunk({ id, document, text, metadata: json }: Chunk, numbers: Fl
   checkName(id, 'id');
   if (document !== undefined) checkName(document, 'document');
   if (text.length > MAX_TEXT) throw invalid('text', `it has at most ${MAX_TEXT} characters`);
+  if (!isStorable(text)) throw invalid('text', 'it has a character that databases cannot store');
   const metadata = JSON.parse(json) as Metadata;
   if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
     throw invalid('metadata', 'it must be an object');
