@@ -5,6 +5,7 @@ import { HandleScope } from './capabilities/handles.ts';
 import { type ErrorRecord, HostError, toErrorRecord } from './host-error.ts';
 import type { Host } from './host.ts';
 import { isPromise, type MaybePromise } from './maybe-promise.ts';
+import { wellFormedText } from './guest/well-formed.ts';
 
 type Issues = Parameters<typeof validationEntries>[0];
 
@@ -57,7 +58,8 @@ export function recordOf(host: Host, endpoint: string, thrown: unknown): ErrorRe
       error: record.name,
       stack: `${thrown.name}: ${thrown.message}\n${thrown.stack ?? ''}`,
     });
-  return record;
+  const { kind, name, message, data } = record;
+  return { kind, name: wellFormedText(name), message: wellFormedText(message), data };
 }
 
 /**

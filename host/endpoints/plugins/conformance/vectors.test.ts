@@ -256,7 +256,13 @@ const filter = fc.oneof(
   fc.record({ type: fc.constantFrom('and', 'or'), filters: fc.array(comparison, { minLength: 1, maxLength: 2 }) }),
 );
 const chunk = fc.record(
-  { id: names, document: names, text: fc.constantFrom('', 'One two', 'two, Ärger!', '三'), metadata, vector: vectors },
+  {
+    id: names,
+    document: names,
+    text: fc.constantFrom('', 'One two', 'two, Ärger!', '三', 'two\ud83d'),
+    metadata,
+    vector: vectors,
+  },
   { requiredKeys: ['id', 'text', 'vector'] },
 );
 const name = fc.constantFrom('a', 'a', 'a', 'b');

@@ -14,6 +14,7 @@ import * as storage from 'aana:host/storage@0.1.0';
 import * as uploads from 'aana:host/uploads@0.1.0';
 import * as vectors from 'aana:host/vectors@0.1.0';
 import type { Host } from '../host.ts';
+import { wellFormed } from './well-formed.ts';
 
 declare const performance: { now(): number };
 
@@ -22,20 +23,20 @@ const asked = <T extends object>(imported: T): T | undefined => ('isDenied' in i
 
 /** The imports of the component. They are resolved when it is built, so this file can be loaded only there. */
 export const host: Host = {
-  log,
+  log: wellFormed(log),
   random,
   invocation,
   concurrency,
   settings,
-  progress,
+  progress: wellFormed(progress),
   output: output as Host['output'],
   uploads,
   media,
   deployments: deployments as Host['deployments'],
-  storage: asked(storage),
-  vectors: asked(vectors),
-  repositories: asked(repositories),
-  'repositories-write': asked(repositoriesWrite),
+  storage: asked(wellFormed(storage)),
+  vectors: asked(wellFormed(vectors)),
+  repositories: asked(wellFormed(repositories)),
+  'repositories-write': asked(wellFormed(repositoriesWrite)),
   remote: asked(remote),
   now: () => Date.now(),
   monotonicNow: () => performance.now(),

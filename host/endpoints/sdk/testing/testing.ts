@@ -4,6 +4,7 @@ import { FakeRepositories, fakeRepositories, fakeRepositoriesWrite } from './fak
 import { type FakeStorage, fakeStorage } from './fake-storage.ts';
 import { type FakeFile, fakeUploads } from './fake-uploads.ts';
 import { type FakeVectors, fakeVectors } from './fake-vectors.ts';
+import { wellFormed } from '../guest/well-formed.ts';
 import { HostError, toErrorRecord } from '../host-error.ts';
 import type { Chunks, Deployments } from '../../../../wit/generated/world/deployments.ts';
 import type { Audio, Image, Media, Source, Video } from '../../../../wit/generated/world/media.ts';
@@ -200,7 +201,7 @@ class FakeRun {
       ...this.#always,
       uploads: fakeUploads(fakes.files ?? {}),
       storage: fakes.storage === null ? undefined : fakeStorage(fakes.storage ?? new Map(), this.#always.now),
-      vectors: fakes.vectors === null ? undefined : fakeVectors(fakes.vectors ?? new Map()),
+      vectors: fakes.vectors === null ? undefined : wellFormed(fakeVectors(fakes.vectors ?? new Map())),
       ...fakeRepositoriesOf(fakes),
       remote: this.#remote,
     };
