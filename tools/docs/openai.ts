@@ -193,9 +193,10 @@ boundaries and flags.
 ## Responses
 
 \`POST /v1/responses\` gives the answer of a chat completion as a list of items: \`reasoning\`, \`message\`, \
-\`function_call\` and \`custom_tool_call\`. A response is stored with the items that it was given, for the user of the \
-API key, unless the request has \`"store": false\`. \`GET\` and \`DELETE /v1/responses/{id}\` and \`GET \
-/v1/responses/{id}/input_items\` read and remove it; a key with scopes needs \`/v1/responses/*\` for them.
+\`function_call\`, \`custom_tool_call\` and \`file_search_call\`. A response is stored with the items that it was \
+given, for the user of the API key, unless the request has \`"store": false\`. \`GET\` and \`DELETE \
+/v1/responses/{id}\` and \`GET /v1/responses/{id}/input_items\` read and remove it; a key with scopes needs \
+\`/v1/responses/*\` for them.
 
 \`\`\`ts
 const first = await client.responses.create({ model: 'llm_deployment', input: 'Who wrote Faust?' });
@@ -211,7 +212,29 @@ Together they may have as many bytes as one request (\`limits.max_json_bytes\`).
 - A response is kept for \`openai.responses.retention\` seconds after it was stored or continued. Over \
 \`openai.responses.maximum_stored_bytes_per_user\`, those that were not used for longest are removed.
 - A response whose client leaves, or whose stream fails, is not stored.
-- There are no conversations, no prompt templates and no tools of the server. A request for one of them is refused.
+- There are no conversations, no prompt templates and no tools of the server but \`file_search\`. A request for \
+one of them is refused.
+
+### Searches of files
+
+With the tool \`{"type": "file_search", "vector_store_ids": ["vs_…"]}\` the model searches [vector \
+stores](#vector-stores) while it answers. [A program](openai.md#vector-stores) shows it. The model must be one \
+that calls tools.
+
+- The model sees a function \`file_search\`. The server answers its calls, and the model goes on with what was \
+found. \`tool_choice\` can be \`{"type": "file_search"}\`; it counts for the first turn. \`max_num_results\` (10 \
+by default), \`filters\` and \`ranking_options\` are those of a search. Results are a part of the prompt: with a \
+small context, ask for few.
+- A response has at most 8 searches, or \`max_tool_calls\`. Then the model no longer sees the tool. \
+\`max_output_tokens\` limits all turns together, and \`usage\` sums them.
+- An item \`file_search_call\` has \`results\` with \`"include": ["file_search_call.results"]\`. When the dialog \
+goes on, by \`previous_response_id\` or with the item in the input, the model sees the results that the item has. \
+If the model calls a function of yours in the same turn, the item always has them.
+- A text cites (\`file_citation\`) all files whose parts the model was given before it. The model does not tell \
+which of them it used.
+- A request names at most 10 stores, which the user has and which have not expired. A key needs the scope \
+\`/v1/vector_stores/*\` or that of the embedding model. Wrong stores are refused before the model writes.
+- Responses in the background and batches do not have the tool. \`hybrid_search\` is refused.
 
 ### Responses in the background
 

@@ -39,6 +39,7 @@ type HostedItemType = Exclude<
   | 'function_call_output'
   | 'custom_tool_call'
   | 'custom_tool_call_output'
+  | 'file_search_call'
   | 'compaction'
   | 'compaction_trigger'
   | 'additional_tools'
@@ -46,7 +47,6 @@ type HostedItemType = Exclude<
 /** What tools of OpenAI's servers leave in a dialog, with some of what is inside. */
 const INSIDE_ITEMS: Readonly<Record<HostedItemType, object>> = {
   web_search_call: { id: 'ws_1', status: 'completed', action: { type: 'search', query: 'towns' } },
-  file_search_call: { id: 'fs_1', status: 'completed', queries: ['towns'], results: null },
   code_interpreter_call: { id: 'ci_1', status: 'completed', code: '1', container_id: 'c', outputs: [] },
   image_generation_call: { id: 'ig_1', status: 'completed', result: 'AAAA' },
   computer_call: { id: 'cu_1', call_id: 'call_1', pending_safety_checks: [], status: 'completed' },

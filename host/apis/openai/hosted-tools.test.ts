@@ -25,7 +25,6 @@ const own: OpenAI.Responses.FunctionTool = { type: 'function', name: 'weather', 
 const TOOLS: OpenAI.Responses.Tool[] = [
   { type: 'web_search' },
   { type: 'web_search_preview' },
-  { type: 'file_search', vector_store_ids: ['vs_1'] },
   { type: 'code_interpreter', container: { type: 'auto' } },
   { type: 'image_generation' },
   { type: 'computer_use_preview', display_width: 1, display_height: 1, environment: 'linux' },

@@ -77,6 +77,7 @@ const OUTPUTS: Readonly<Record<string, RegExp>> = {
   'background.mjs': /^(completed|incomplete) \S/,
   'batch.mjs': /^rivers \S[^]*\nlakes \S/,
   'store.mjs': /^roses\.txt [01]\.\d\d Water the roses\b/,
+  'search.mjs': /^completed roses\.txt \S/,
   'chat.mjs': /^\S[^]* \d+\n\S/,
   'chat.py': /^\S[^]* \d+\n\S/,
   'river.mjs': /^\{\s+name: .*,\s+length_km: \d+,\s+continent: '(Africa|America|Asia|Europe)'\s+\}\n$/,

@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import { hostedPart, isHosted } from '../hosted-parts.ts';
+import { Attributes } from '../vector-stores/store-fields.ts';
 import { MAX_TEXT, MAX_NAME, MAX_DATA, MAX_CONTENT_PARTS } from '../../../base/schemas/index.ts';
 
 /**
- * An id that a client may give to an item. Ids of this server are `msg_`, `rs_`, `fc_` or `ctc_` and 32 hexadecimal
- * digits.
+ * An id that a client may give to an item. Ids of this server are `msg_`, `rs_`, `fc_`, `ctc_` or `fs_` and 32
+ * hexadecimal digits.
  */
 const ItemId = z
   .string()
@@ -89,12 +90,31 @@ const InputReasoning = z.object({
   ...shared,
 });
 
+const InputSearch = z.object({
+  type: z.literal('file_search_call'),
+  id: z.nullish(ItemId),
+  status: z.nullish(z.enum(['in_progress', 'searching', 'completed', 'incomplete', 'failed'])),
+  queries: z.array(z.string().max(MAX_TEXT)).max(100),
+  results: z.nullish(
+    z
+      .array(
+        z.object({
+          file_id: z.string().max(MAX_NAME),
+          filename: z.string().max(MAX_NAME),
+          score: z.nullish(z.number()),
+          attributes: z.nullish(Attributes),
+          text: z.string().max(MAX_TEXT),
+        }),
+      )
+      .max(100),
+  ),
+});
+
 const ItemReference = z.object({ type: z.literal('item_reference'), id: ItemId });
 
 /** What tools of other servers have left in a dialog. It is dropped. */
 export const HostedItem = hostedPart([
   'web_search_call',
-  'file_search_call',
   'code_interpreter_call',
   'image_generation_call',
   'computer_call',
@@ -137,13 +157,14 @@ export const InputItem = z.preprocess(
       InputCustomCall,
       InputCustomOutput,
       InputReasoning,
+      InputSearch,
       ItemReference,
       HostedItem,
     ],
     {
       error:
         'must be one of message, function_call, function_call_output, custom_tool_call, custom_tool_call_output, ' +
-        'reasoning, item_reference and the items of hosted tools',
+        'reasoning, file_search_call, item_reference and the items of hosted tools',
     },
   ),
 );

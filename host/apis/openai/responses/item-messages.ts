@@ -1,7 +1,8 @@
 import type { RequestMessage } from '../chat/messages.ts';
 import type { Blame } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
-import type { Item, Part } from './items.ts';
+import { argumentsOf, FILE_SEARCH } from './file-search/search-tool.ts';
+import type { FileSearchItem, Item, Part } from './items.ts';
 
 type Message = RequestMessage;
 
@@ -32,7 +33,6 @@ export function messagesOf(
   { history, input, indexes }: GivenItems,
 ): ItemMessages {
   const items = [...history, ...input];
-  if (items.length === 0) throw invalidValue('input', 'it has no items');
   const messages: Message[] = [];
   const origins: Record<string, string> = {};
   const calls = new Set<string>();
@@ -46,14 +46,16 @@ export function messagesOf(
     const at = indexes?.[own] ?? own;
     if (item.type === 'function_call' || item.type === 'custom_tool_call') calls.add(`${item.type} ${item.call_id}`);
     if (item.type === 'function_call_output' || item.type === 'custom_tool_call_output') requireCall(calls, item, at);
-    const last = messages.at(-1);
-    const next = messageOf(item);
-    if (last && continues(last, next)) join(last, next);
-    else messages.push(next);
-    const message = `messages[${messages.length - 1}]`;
-    if (at >= 0) Object.assign(origins, originsOf(item, `input[${at}]`, message, messages.at(-1)!));
-    else origins[message] ??= 'previous_response_id';
+    for (const next of item.type === 'file_search_call' ? searchMessages(item) : [messageOf(item)]) {
+      const last = messages.at(-1);
+      if (last && continues(last, next)) join(last, next);
+      else messages.push(next);
+      const message = `messages[${messages.length - 1}]`;
+      if (at >= 0) Object.assign(origins, originsOf(item, `input[${at}]`, message, messages.at(-1)!));
+      else origins[message] ??= 'previous_response_id';
+    }
   }
+  if (messages.length === (instructions == null ? 0 : 1)) throw invalidValue('input', 'it has no items');
   return { messages: messages.map((message) => (isBare(message) ? { ...message, content: '' } : message)), origins };
 }
 
@@ -67,6 +69,8 @@ function originsOf(item: Item, path: string, message: string, { tool_calls: call
           item.content.map((_, n) => [`${message}.content[${n}].image_url.url`, `${path}.content[${n}].image_url`]),
         ),
       };
+    case 'file_search_call':
+      return { [message]: path };
     case 'reasoning':
       return { [message]: path, [`${message}.reasoning_content`]: `${path}.content` };
     case 'function_call':
@@ -96,7 +100,20 @@ function requireCall(calls: ReadonlySet<string>, { type, call_id: id }: OutputIt
     throw invalidValue(`input[${at}].call_id`, `there is no ${called} with the call_id ${JSON.stringify(id)}`);
 }
 
-function messageOf(item: Item): Message {
+/** Returns the call of a search and its result; nothing for a search whose results the item does not have. */
+function searchMessages({ id: itemId, status, queries, results }: FileSearchItem): Message[] {
+  if (results === null) return [];
+  const id = itemId.slice(-9); // templates of Mistral take only ids of nine letters and digits
+  const call = { name: FILE_SEARCH, arguments: argumentsOf(queries) };
+  const texts = results.map(({ filename, text }, n) => `[${n + 1}] ${filename}\n${text}`);
+  const nothing = status === 'failed' ? 'No search was made.' : 'Nothing was found.';
+  return [
+    { role: 'assistant', tool_calls: [{ id, type: 'function', function: call }] },
+    { role: 'tool', tool_call_id: id, content: texts.join('\n\n') || nothing },
+  ];
+}
+
+function messageOf(item: Exclude<Item, FileSearchItem>): Message {
   switch (item.type) {
     case 'message':
       return { role: item.role, content: item.content.map(partOf) };

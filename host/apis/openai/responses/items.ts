@@ -1,13 +1,25 @@
 import * as z from 'zod';
 import { AnswerLogprobs } from '../text/answer-values.ts';
+import { Attributes } from '../vector-stores/store-fields.ts';
 
 const Status = z.enum(['in_progress', 'completed', 'incomplete']);
 export type ItemStatus = z.output<typeof Status>;
 
+/** A file that the model read before it wrote a text. */
+export const FileCitation = z.object({
+  type: z.literal('file_citation'),
+  file_id: z.string(),
+  filename: z.string(),
+  index: z.int().describe('Its position among the files of the text.'),
+});
+export type FileCitation = z.output<typeof FileCitation>;
+
 const OutputText = z.object({
   type: z.literal('output_text'),
   text: z.string(),
-  annotations: z.array(z.never()).describe('Always empty.'),
+  annotations: z
+    .array(FileCitation)
+    .describe('The files whose texts the model was given by searches of this response.'),
   logprobs: AnswerLogprobs.shape.content.describe('Of each token, with `include`.'),
 });
 const Refusal = z.object({ type: z.literal('refusal'), refusal: z.string() });
@@ -77,8 +89,37 @@ export const CustomCallItem = z.object({
 
 const CustomOutputItem = CallOutputItem.extend({ type: z.literal('custom_tool_call_output') });
 
+/** A search of vector stores, which the server has made for the model. */
+export const FileSearchItem = z.object({
+  type: z.literal('file_search_call'),
+  id: z.string(),
+  status: z
+    .enum(['in_progress', 'searching', 'completed', 'incomplete', 'failed'])
+    .describe('`failed`: the model gave wrong arguments, or searched too often.'),
+  queries: z.array(z.string()),
+  results: z
+    .array(
+      z.object({
+        file_id: z.string(),
+        filename: z.string(),
+        score: z.number(),
+        attributes: Attributes,
+        text: z.string(),
+      }),
+    )
+    .nullable()
+    .describe('With `include`, or if the model has not read them yet because it also called a function.'),
+});
+export type FileSearchItem = z.output<typeof FileSearchItem>;
+
 /** An item of an answer. */
-export const OutputItem = z.discriminatedUnion('type', [MessageItem, ReasoningItem, CallItem, CustomCallItem]);
+export const OutputItem = z.discriminatedUnion('type', [
+  MessageItem,
+  ReasoningItem,
+  CallItem,
+  CustomCallItem,
+  FileSearchItem,
+]);
 export type OutputItem = z.output<typeof OutputItem>;
 
 /** An item of a dialog: of an answer, or of the input of a request with everything that the request left out. */
@@ -89,5 +130,6 @@ export const Item = z.discriminatedUnion('type', [
   CallOutputItem,
   CustomCallItem,
   CustomOutputItem,
+  FileSearchItem,
 ]);
 export type Item = z.output<typeof Item>;

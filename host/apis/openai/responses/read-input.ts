@@ -11,6 +11,7 @@ export const ID_PREFIXES = {
   function_call_output: 'fco_',
   custom_tool_call: 'ctc_',
   custom_tool_call_output: 'ctco_',
+  file_search_call: 'fs_',
 } as const satisfies Readonly<Record<Item['type'], string>>;
 
 /** Finds an item by its id, among those that the user has stored. */
@@ -50,7 +51,9 @@ async function itemOf(item: OwnItem, param: string, find: FindItem): Promise<Ite
     if (!found) throw invalidValue(`${param}.id`, `there is no stored item ${item.id}`);
     return found;
   }
-  const head = { id: item.id ?? prefixedId(ID_PREFIXES[item.type]), status: item.status ?? ('completed' as const) };
+  const id = item.id ?? prefixedId(ID_PREFIXES[item.type]);
+  if (item.type === 'file_search_call') return searchOf(item, id);
+  const head = { id, status: item.status ?? ('completed' as const) };
   switch (item.type) {
     case 'function_call': {
       const { call_id, name, arguments: text } = item;
@@ -79,6 +82,20 @@ async function itemOf(item: OwnItem, param: string, find: FindItem): Promise<Ite
       return { type: item.type, ...head, role, content: partsOf(parts, `${param}.content`) };
     }
   }
+}
+
+function searchOf(
+  { type, status, queries, results }: Extract<OwnItem, { readonly type: 'file_search_call' }>,
+  id: string,
+): Item {
+  const found = results?.map(({ file_id, filename, score, attributes, text }) => ({
+    file_id,
+    filename,
+    score: score ?? 0,
+    attributes: attributes ?? {},
+    text,
+  }));
+  return { type, id, status: status ?? 'completed', queries, results: found ?? null };
 }
 
 function partsOf(parts: readonly InputPart[], param: string): Part[] {

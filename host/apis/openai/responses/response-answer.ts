@@ -116,7 +116,7 @@ export function newResponse(request: ResponseRequest, isStoring: boolean): Model
   };
 }
 
-/** Returns how many tokens a response took. */
+/** Returns how many tokens a turn of the model took. */
 export function responseUsageOf(details: GenerationDetails): ResponseUsage {
   const usage = usageOf(details);
   return {
@@ -125,5 +125,23 @@ export function responseUsageOf(details: GenerationDetails): ResponseUsage {
     output_tokens: usage.completion_tokens,
     output_tokens_details: usage.completion_tokens_details ?? { reasoning_tokens: 0 },
     total_tokens: usage.total_tokens,
+  };
+}
+
+/** Returns what several turns of the model took together. */
+export function sumOfUsages(one: ResponseUsage | null, other: ResponseUsage): ResponseUsage {
+  if (!one) return other;
+  const { input_tokens_details: input, output_tokens_details: output } = one;
+  return {
+    input_tokens: one.input_tokens + other.input_tokens,
+    input_tokens_details: {
+      ...other.input_tokens_details,
+      cached_tokens: input.cached_tokens + other.input_tokens_details.cached_tokens,
+    },
+    output_tokens: one.output_tokens + other.output_tokens,
+    output_tokens_details: {
+      reasoning_tokens: output.reasoning_tokens + other.output_tokens_details.reasoning_tokens,
+    },
+    total_tokens: one.total_tokens + other.total_tokens,
   };
 }

@@ -1,11 +1,14 @@
 import type { Blame } from '../blame.ts';
 import { chatCall, type PromptedRequest } from '../chat/chat-call.ts';
 import type { ChatRequest } from '../chat/chat-fields.ts';
+import { dialogOf } from '../chat/messages.ts';
 import { invalidValue } from '../fields.ts';
 import { indexedTools, toolPaths } from '../hosted-tools.ts';
 import type { ModelCall } from '../model-call.ts';
 import type { ResolvedModel } from '../models/model-names.ts';
-import { type MediaParts, REFUSED_MEDIA } from '../media/media-part.ts';
+import { MediaParts, REFUSED_MEDIA } from '../media/media-part.ts';
+import { FILE_SEARCH } from './file-search/search-tool.ts';
+import type { Item } from './items.ts';
 import { type GivenItems, messagesOf } from './item-messages.ts';
 import { chatTool, INCLUDE_LOGPROBS, type InputTokensRequest, type ResponseRequest } from './response-fields.ts';
 
@@ -45,6 +48,40 @@ export function responseCall(
   );
 }
 
+/** What a model has written of an answer, and what is left of it. */
+export interface WrittenTurns {
+  readonly written: readonly Item[];
+  readonly outputTokens: number;
+  /** Whether the model sees the tool `file_search`. */
+  readonly canSearch: boolean;
+}
+
+/** Returns the call that goes on with the answer of a call whose media are open. It leaves the choice to the model. */
+export function nextCall(
+  { args: { dialog } }: ModelCall,
+  { tools, tool_choice: choice, max_output_tokens: most, ...request }: Omit<ResponseRequest, 'input'>,
+  items: GivenItems,
+  resolved: ResolvedModel,
+  { written, outputTokens, canSearch }: WrittenTurns,
+): ModelCall {
+  const isKept = ({ type }: { readonly type: string }): boolean => canSearch || type !== FILE_SEARCH;
+  const isAllowed = typeof choice === 'object' && choice?.type === 'allowed_tools';
+  const next = responseCall(
+    {
+      ...request,
+      tools: tools?.filter(isKept),
+      tool_choice: isAllowed ? { ...choice, mode: 'auto', tools: choice.tools.filter(isKept) } : 'auto',
+      max_output_tokens: most == null ? most : Math.max(1, most - outputTokens),
+    },
+    items,
+    resolved,
+    new MediaParts(resolved.model),
+  );
+  const { messages } = dialogOf(messagesOf(null, { history: [], input: written }).messages, REFUSED_MEDIA);
+  const opened = (dialog as { readonly messages: readonly unknown[] }).messages;
+  return { ...next, args: { ...next.args, dialog: { messages: [...opened, ...messages] } } };
+}
+
 /** Returns the call of `tokenize` for a request whose dialog has these items. */
 export function inputTokensCall(request: InputTokensRequest, items: GivenItems, resolved: ResolvedModel): ModelCall {
   const call = chatCall({ ...request, ...promptOf(request, items) }, resolved, REFUSED_MEDIA);
@@ -78,8 +115,13 @@ function toolChoiceOf(choice: ResponseRequest['tool_choice']): ChatRequest['tool
   return { type: choice.type, allowed_tools: { mode: choice.mode, tools: choice.tools.map(named) } };
 }
 
-const named = ({ type, name }: { readonly type: 'function' | 'custom'; readonly name: string }) =>
-  type === 'function' ? { type, function: { name } } : { type, custom: { name } };
+type NamedTool = Exclude<ResponseRequest['tool_choice'], string | null | undefined | { readonly mode: unknown }>;
+
+function named(tool: NamedTool) {
+  if (tool.type === 'file_search') return { type: 'function' as const, function: { name: FILE_SEARCH } };
+  const { type, name } = tool;
+  return type === 'function' ? { type, function: { name } } : { type, custom: { name } };
+}
 
 function formatOf(format: NonNullable<ResponseRequest['text']>['format']): ChatRequest['response_format'] {
   if (format?.type !== 'json_schema') return format;

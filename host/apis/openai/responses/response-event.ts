@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { OutputItem, OutputPart } from './items.ts';
+import { FileCitation, OutputItem, OutputPart } from './items.ts';
 import { AnswerLogprobs } from '../text/answer-values.ts';
 import { ModelResponse } from './response-answer.ts';
 
@@ -22,6 +22,12 @@ export const ResponseEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('response.reasoning_text.delta'), ...inPart, delta: z.string() }),
   z.object({ type: z.literal('response.reasoning_text.done'), ...inPart, text: z.string() }),
   z.object({ type: z.literal('response.output_text.delta'), ...inPart, delta: z.string(), logprobs }),
+  z.object({
+    type: z.literal('response.output_text.annotation.added'),
+    ...inPart,
+    annotation_index: z.int(),
+    annotation: FileCitation,
+  }),
   z.object({ type: z.literal('response.output_text.done'), ...inPart, text: z.string(), logprobs }),
   z.object({ type: z.literal('response.content_part.done'), ...inPart, part: OutputPart }),
   z.object({ type: z.literal('response.function_call_arguments.delta'), ...inItem, delta: z.string() }),
@@ -33,6 +39,9 @@ export const ResponseEvent = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('response.custom_tool_call_input.delta'), ...inItem, delta: z.string() }),
   z.object({ type: z.literal('response.custom_tool_call_input.done'), ...inItem, input: z.string() }),
+  z.object({ type: z.literal('response.file_search_call.in_progress'), ...inItem }),
+  z.object({ type: z.literal('response.file_search_call.searching'), ...inItem }),
+  z.object({ type: z.literal('response.file_search_call.completed'), ...inItem }),
   z.object({ type: z.literal('response.output_item.done'), ...inOutput, item: OutputItem }),
   ofResponse('response.completed'),
   ofResponse('response.incomplete'),

@@ -5,24 +5,30 @@ import {
   ToolDefinition,
   MAX_TEXT,
   MAX_NAME,
-  recordOf,
   anyObject,
   MAX_TOOLS,
 } from '../../../base/schemas/index.ts';
 import { ChatRequest } from '../chat/chat-fields.ts';
 import { customTool, FlatCustomTool } from '../chat/custom-tools.ts';
-import { TOOL_TYPES, toolList } from '../chat/tools.ts';
+import { toolList } from '../chat/tools.ts';
 import type { RequestFields } from '../fields.ts';
 import type { HostedTools } from '../hosted-tools.ts';
+import { Metadata } from '../text/metadata.ts';
 import { COMMON_TEXT_IDLE } from '../text/idle-fields.ts';
 import { tokenFields } from '../text/sampling-fields.ts';
 import { type HostedPart, hostedParts } from '../hosted-parts.ts';
+import { FileSearchTool, MAX_SEARCHES, SEARCH_FUNCTION } from './file-search/search-tool.ts';
 import { HostedItem, InputItem } from './input-items.ts';
 
 const { description, name, parameters, strict } = ToolDefinition.shape.function.shape;
 
 const FunctionTool = z.object({ type: z.literal('function'), name, description, parameters, strict });
-export const ResponseTool = z.discriminatedUnion('type', [FunctionTool, FlatCustomTool], TOOL_TYPES);
+const RESPONSE_TOOL_TYPES = 'this server has only tools of the types function, custom and file_search';
+export const ResponseTool = z.discriminatedUnion(
+  'type',
+  [FunctionTool, FlatCustomTool, FileSearchTool],
+  RESPONSE_TOOL_TYPES,
+);
 export type ResponseTool = z.output<typeof ResponseTool>;
 
 const HostedTool = z.object({
@@ -31,7 +37,6 @@ const HostedTool = z.object({
     'web_search_2025_08_26',
     'web_search_preview',
     'web_search_preview_2025_03_11',
-    'file_search',
     'code_interpreter',
     'image_generation',
     'computer',
@@ -40,14 +45,21 @@ const HostedTool = z.object({
     'mcp',
   ]),
 });
-const RequestTool = z.discriminatedUnion('type', [FunctionTool, FlatCustomTool, HostedTool], TOOL_TYPES);
+const RequestTool = z.discriminatedUnion(
+  'type',
+  [FunctionTool, FlatCustomTool, FileSearchTool, HostedTool],
+  RESPONSE_TOOL_TYPES,
+);
 type RequestTool = z.output<typeof RequestTool>;
 
 /** Whether the model can call a tool of a request. */
 export const isOwnTool = (tool: RequestTool): tool is ResponseTool =>
-  tool.type === 'function' || tool.type === 'custom';
+  tool.type === 'function' || tool.type === 'custom' || tool.type === 'file_search';
 
-const Named = z.object({ type: z.enum(['function', 'custom'], TOOL_TYPES), name: z.string().max(MAX_NAME) });
+const Named = z.union([
+  z.object({ type: z.enum(['function', 'custom']), name: z.string().max(MAX_NAME) }),
+  FileSearchTool.pick({ type: true }),
+]);
 export const ToolChoice = z.union([
   z.enum(['none', 'auto', 'required']),
   Named,
@@ -61,6 +73,7 @@ export const ToolChoice = z.union([
 /** Returns a tool as one of a chat completion; undefined for a hosted tool. */
 export function chatTool(tool: RequestTool): NonNullable<ChatRequest['tools']>[number] | undefined {
   if (!isOwnTool(tool)) return undefined;
+  if (tool.type === 'file_search') return SEARCH_FUNCTION;
   if (tool.type === 'custom') return customTool(tool);
   const { type, ...definition } = tool;
   return { type, function: definition };
@@ -81,12 +94,15 @@ export const TextFormat = z.discriminatedUnion('type', [
 /** Tells that answers have the log-probabilities of their tokens. */
 export const INCLUDE_LOGPROBS = 'message.output_text.logprobs';
 
-/** Values of `include`. All but the first ask for parts that no answer of this server has, so they change nothing. */
+/** Tells that searches of files have their results. */
+export const INCLUDE_RESULTS = 'file_search_call.results';
+
+/** Values of `include`. All but the first two ask for parts that no answer here has, so they change nothing. */
 const INCLUDABLE = [
   INCLUDE_LOGPROBS,
+  INCLUDE_RESULTS,
   'reasoning.encrypted_content',
   'message.input_image.image_url',
-  'file_search_call.results',
   'web_search_call.results',
   'web_search_call.action.sources',
   'computer_call_output.output.image_url',
@@ -94,7 +110,6 @@ const INCLUDABLE = [
 ] as const;
 
 const MAX_ITEMS = 10_000;
-const metadataText = (most: number): z.ZodString => z.string().max(most, `must have at most ${most} characters`);
 
 /** The parameters that decide about the prompt. */
 const promptFields = {
@@ -104,20 +119,23 @@ const promptFields = {
     .describe(
       'A text, or items: messages with texts, files that are text or PDF, as `file_id` or `file_data` (and audio ' +
         'with `openai.audio_input.deployment`), `function_call`, `function_call_output`, `custom_tool_call`, ' +
-        '`custom_tool_call_output`, `reasoning` and `item_reference`. Items of hosted tools, such as ' +
-        '`web_search_call`, are dropped; a `compaction` is refused.',
+        '`custom_tool_call_output`, `reasoning`, `file_search_call` and `item_reference`. Items of hosted tools, ' +
+        'such as `web_search_call`, are dropped; a `compaction` is refused.',
     ),
   instructions: z.nullish(z.string().max(MAX_TEXT)).describe('A system message for this response only.'),
   previous_response_id: z.nullish(z.string().max(MAX_NAME)).describe('A stored response that this one continues.'),
   tools: z
     .nullish(toolList(RequestTool, chatTool, ['format', 'definition']))
     .describe(
-      'Functions and custom tools that the model may call, as in chat completions. Tools that OpenAI’s servers run, ' +
-        'such as `web_search`, are refused, or dropped with the setting `openai.hosted_tools`.',
+      'Functions and custom tools that the model may call, as in chat completions, and `file_search`, with which the ' +
+        'server searches vector stores for the model. Other tools that OpenAI’s servers run, such as `web_search`, ' +
+        'are refused, or dropped with the setting `openai.hosted_tools`.',
     ),
   tool_choice: z
     .nullish(ToolChoice)
-    .describe('`none`, `auto`, `required`, one function or custom tool, or `allowed_tools`: some of the tools.'),
+    .describe(
+      '`none`, `auto`, `required`, one function or custom tool, `file_search`, or `allowed_tools`: some of the tools.',
+    ),
   parallel_tool_calls: chatOptions.parallel_tool_calls,
   reasoning: z
     .nullish(z.object({ effort: ChatRequest.shape.reasoning_effort }))
@@ -143,11 +161,16 @@ export const ResponseRequest = z.object({
   store: z
     .nullish(z.boolean())
     .describe('Whether the response can be retrieved and continued. Default: the setting `openai.responses.store`.'),
-  metadata: z.nullish(recordOf(metadataText(64), metadataText(512), 16)).describe('Texts that the response keeps.'),
+  max_tool_calls: z
+    .nullish(z.int().min(1))
+    .describe(`Most searches of files. There are at most ${MAX_SEARCHES}, and then the model no longer sees the tool.`),
+  metadata: Metadata.describe('Texts that the response keeps.'),
   max_output_tokens: ChatRequest.shape.max_completion_tokens,
   include: z
     .nullish(z.array(z.enum(INCLUDABLE)).max(100))
-    .describe(`\`${INCLUDE_LOGPROBS}\` has an effect. Reasoning is always told, and not encrypted.`),
+    .describe(
+      `\`${INCLUDE_LOGPROBS}\` and \`${INCLUDE_RESULTS}\` have an effect. Reasoning is always told, and not encrypted.`,
+    ),
   top_logprobs: z.nullish(z.int().min(0).max(20)),
   ...tokenFields,
   reasoning_format: chatOptions.reasoning_format,
@@ -177,8 +200,8 @@ const REFUSED = {
 } as const;
 
 const HOSTED_TOOLS: HostedTools = {
-  typeOf: ({ type }) => (type === 'function' || type === 'custom' ? undefined : (type ?? undefined)),
-  why: TOOL_TYPES,
+  typeOf: ({ type }) => (HostedTool.safeParse({ type }).success ? (type ?? undefined) : undefined),
+  why: RESPONSE_TOOL_TYPES,
 };
 
 const hostedItems = ({ input }: Pick<InputTokensRequest, 'input'>): HostedPart[] =>
@@ -194,7 +217,6 @@ export const RESPONSE_FIELDS = {
     ...IDLE_MEMBERS,
     ...REFUSED,
     stream_options: { why: 'events have no padding', isHarmless: true },
-    max_tool_calls: { why: 'the server runs no tools', isHarmless: true },
     n: { why: 'a response has one answer', neutral: [1] },
     best_of: { why: 'a response has one answer', neutral: [1] },
     context_management: { why: 'dialogs are not compacted; use truncation' },

@@ -10,23 +10,25 @@ import type { GivenItems } from './item-messages.ts';
 import type { Item } from './items.ts';
 import { type ReadInput, readInput } from './read-input.ts';
 import { type ModelResponse, newResponse } from './response-answer.ts';
-import { responseCall } from './response-call.ts';
+import { fileSearchOf, type FileSearch, type ModelTurns, writeAnswer } from './file-search/answer-rounds.ts';
+import { nextCall, responseCall } from './response-call.ts';
 import type { InputTokensRequest, ResponseRequest } from './response-fields.ts';
 import { readHistory } from './stored/response-chain.ts';
 import type { UserResponses } from './stored/stored-responses.ts';
-import { wholeResponse } from './response-writer.ts';
+import type { SearchScope } from '../vector-stores/search-stores.ts';
+import { ResponseWriter, wholeResponse } from './response-writer.ts';
 
-/** The stored responses that a request can continue. */
+/** What a request can read: the stored responses that it continues, and vector stores. */
 export interface Dialogs {
   readonly store: UserResponses;
   /** Most bytes of the responses that a request continues. */
   readonly maxBytes: number;
+  /** Undefined where the tool `file_search` is refused. */
+  readonly search?: SearchScope;
 }
 
 /** A request for a response as a call of a deployment. */
-interface ResponseCall {
-  /** The call of `chat` and `chat_stream`. */
-  readonly call: ModelCall;
+interface ResponseCall extends ModelTurns {
   /** The media in the arguments, which must be opened before the call. */
   readonly media: readonly MediaPart[];
 }
@@ -39,6 +41,7 @@ export interface ResponseRun {
   /** The response before it has an output. */
   readonly begun: z.output<typeof ModelResponse>;
   readonly input: readonly Item[];
+  readonly search: FileSearch | undefined;
 }
 
 /** Returns the items that a request gives, and those of the responses that it continues. */
@@ -60,16 +63,22 @@ export async function responseRun(
   context: RunContext,
 ): Promise<ResponseRun> {
   resolveModel(models, request.model, 'chat'); // a wrong name is told before a wrong dialog
+  const isBackground = request.background === true;
+  const search = await fileSearchOf(request, isBackground ? undefined : dialogs.search);
   const items = await readItems(request, dialogs);
   const route = routeOf(models, responseWish(request, items), context);
   const callOf = (resolved: ResolvedModel): ResponseCall => {
     const media = new MediaParts(
       resolved.model,
-      request.background === true
-        ? 'a response that is made in the background takes no images and hears no audio'
-        : undefined,
+      isBackground ? 'a response that is made in the background takes no images and hears no audio' : undefined,
     );
-    return { call: responseCall(request, items, resolved, media), media: media.parts };
+    const call = responseCall(request, items, resolved, media);
+    return {
+      call,
+      media: media.parts,
+      next: (written, outputTokens, canSearch) =>
+        nextCall(call, request, items, resolved, { written, outputTokens, canSearch }),
+    };
   };
   const checked = callOf(route.chosen);
   return {
@@ -77,6 +86,7 @@ export async function responseRun(
     callOf: (resolved) => (resolved === route.chosen ? checked : callOf(resolved)),
     begun: newResponse(request, dialogs.store.isStoring),
     input: items.input,
+    search,
   };
 }
 
@@ -118,13 +128,16 @@ export async function answerResponse(
   context: RunContext,
   openMedia: OpenMedia,
 ): Promise<z.output<typeof ModelResponse>> {
-  const { route, callOf, begun, input } = await responseRun(models, request, dialogs, context);
-  const output = await routed(route, context, async (resolved, tried) => {
-    const { call, media } = callOf(resolved);
+  const { route, callOf, begun, input, search } = await responseRun(models, request, dialogs, context);
+  const response = await routed(route, context, async (resolved, tried) => {
+    const { call, media, next } = callOf(resolved);
     await using _opened = await openMedia(media, tried);
-    return await answerOf(models, withDetails(call), 'chat', tried);
+    if (!search)
+      return wholeResponse(begun, (await answerOf(models, withDetails(call), 'chat', tried)) as ChatOutputWithDetails);
+    const writer = new ResponseWriter(begun);
+    writer.close(await writeAnswer(models, { call, next }, search, writer, tried, () => {}));
+    return writer.response;
   });
-  const response = wholeResponse(begun, output as ChatOutputWithDetails);
   if (response.store) await dialogs.store.save(response, input);
   return response;
 }

@@ -37,6 +37,7 @@ async function accumulated(events: readonly ResponseEvent[]): Promise<ModelRespo
 function gist(item: OutputItem): unknown[] {
   if (item.type === 'function_call') return [item.name, item.call_id, item.arguments, item.status];
   if (item.type === 'custom_tool_call') return [item.name, item.call_id, item.input, item.status];
+  if (item.type === 'file_search_call') return [item.type, item.queries, item.status];
   return [item.type, item.content.map((part) => ('text' in part ? part.text : '')).join(''), item.status];
 }
 
@@ -136,6 +137,25 @@ Writer('of an empty answer have a message without a text', () => {
     'response.output_item.added',
   ]);
   assert.equal(writer.response.output.map(gist), [['message', '', 'completed']]);
+});
+
+Writer('end a search that the server has not made, when the answer fails or is cut', () => {
+  const request = { model: 'm', input: 'a', tools: [{ type: 'file_search' as const, vector_store_ids: ['vs_1'] }] };
+  const cut = { finish_reason: 'length' as const, usage: { prompt_tokens: 1, cached_tokens: 0, completion_tokens: 1 } };
+  for (const end of [
+    (writer: ResponseWriter) => writer.fail(new Error('no')),
+    (writer: ResponseWriter) => writer.close(cut),
+  ]) {
+    const writer = new ResponseWriter(newResponse(ResponseRequest.parse(request), true));
+    writer.of(call(0, '{"queries":["a"]}', 'file_search'));
+    writer.of(call(1, '{"queries":["b', 'file_search'));
+    const done = end(writer).filter(({ type }) => type === 'response.output_item.done');
+    assert.is(done.length, 2);
+    assert.equal(writer.response.output.map(gist), [
+      ['file_search_call', ['a'], 'incomplete'],
+      ['file_search_call', [], 'incomplete'],
+    ]);
+  }
 });
 
 Writer.run();

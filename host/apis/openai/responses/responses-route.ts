@@ -1,9 +1,9 @@
 import type { Context } from 'koa';
 import { answers, RUN_FAILURES } from '../../openapi/index.ts';
 import { allowedDeployments } from '../../../data/access/index.ts';
-import { drained } from '../../../base/core/async/async-values.ts';
-import { answerOf, piecesOf } from '../model-call.ts';
+import { answerOf } from '../model-call.ts';
 import { answerResponse, type Dialogs, readItems, responseRun, type ResponseRun } from './response-run.ts';
+import { writeAnswer } from './file-search/answer-rounds.ts';
 import { audioOfInput, withAudioParts } from '../audio/audio-input.ts';
 import { filesOfInput } from '../files/file-input.ts';
 import { INPUT_TOKENS_FIELDS, InputTokensRequest, RESPONSE_FIELDS, ResponseRequest } from './response-fields.ts';
@@ -24,6 +24,7 @@ import { type EventFormat, namedEvent, sendEvents } from '../http/event-stream.t
 import { readFiles } from '../files/read-files.ts';
 import { mediaOpener } from '../media/media-input.ts';
 import { largeMedia } from '../http/large-parts.ts';
+import { requireSearching, searchScopeOf } from '../vector-stores/store-routes.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from '../http/openai-request.ts';
 
 const PATH = '/v1/responses';
@@ -36,6 +37,7 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
     store: openai.responses.as(callerOf(ctx)),
     // What a request may have, those that it continues may have.
     maxBytes: limits.max_json_bytes + largeMedia(openai.models, options).bytes,
+    search: searchScopeOf(ctx, options),
   });
 
   serveRoute(
@@ -62,6 +64,8 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
       const { dialog, audio } = isHeard ? { dialog: withAudio, audio: [] } : audioOfInput(withoutFiles);
       const request = { ...given, input: dialog };
       await readFiles(ctx, files, options);
+      for (const tool of given.tools ?? [])
+        if (tool.type === 'file_search') requireSearching(callerOf(ctx).scopes, tool.vector_store_ids);
       const dialogs = dialogsOf(ctx);
       return withinTime(ctx, options, async (context) => {
         const run = (): ReturnType<typeof responseRun> => responseRun(models, request, dialogs, context);
@@ -81,12 +85,11 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
         const opening = { afterMs: openai.createdAfterS * 1000, events: () => writer.begin() };
         await sendEvents(ctx, { signal: context.signal, keepAliveMs, opening, log, format }, async (send) => {
           await listen();
-          const { route, callOf, input } = audio.length === 0 ? unheard : await run();
+          const { route, callOf, input, search } = audio.length === 0 ? unheard : await run();
           const details = await routed(route, context, async (resolved, tried) => {
-            const { call, media } = callOf(resolved);
+            const { media, ...turns } = callOf(resolved);
             await using _opened = await openMedia(media, tried);
-            const values = piecesOf(models, call, 'chat_stream', tried);
-            return await drained(values, (batch) => send(batch.flatMap((chunk) => writer.of(chunk))));
+            return await writeAnswer(models, turns, search, writer, tried, send);
           });
           await send(writer.close(details));
           context.signal.throwIfAborted();

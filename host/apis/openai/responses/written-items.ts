@@ -1,6 +1,6 @@
 import type { TokenLogprob } from '../../../base/schemas/index.ts';
 import { prefixedId } from '../text/values.ts';
-import type { ItemStatus, OutputItem, OutputPart } from './items.ts';
+import type { FileCitation, ItemStatus, OutputItem, OutputPart } from './items.ts';
 import { ID_PREFIXES } from './read-input.ts';
 import type { ResponseEvent } from './response-event.ts';
 
@@ -23,14 +23,16 @@ export class WrittenText implements WrittenItem {
   readonly #kind: 'message' | 'reasoning';
   readonly #index: number;
   readonly #logprobs: TokenLogprob[] = [];
+  readonly #citations: readonly FileCitation[];
   #text = '';
   #status: ItemStatus = 'in_progress';
 
-  /** `index` is its position in the output. */
-  constructor(kind: 'message' | 'reasoning', index: number) {
+  /** `index` is its position in the output. A message has the citations when it has ended. */
+  constructor(kind: 'message' | 'reasoning', index: number, citations: readonly FileCitation[] = []) {
     this.#id = prefixedId(ID_PREFIXES[kind]);
     this.#kind = kind;
     this.#index = index;
+    this.#citations = kind === 'message' ? citations : [];
   }
 
   get kind(): 'message' | 'reasoning' {
@@ -60,6 +62,12 @@ export class WrittenText implements WrittenItem {
     this.#status = status;
     const text = this.#text;
     return [
+      ...this.#citations.map((annotation, annotation_index) => ({
+        type: 'response.output_text.annotation.added' as const,
+        ...this.#position,
+        annotation_index,
+        annotation,
+      })),
       this.#kind === 'reasoning'
         ? { type: 'response.reasoning_text.done', ...this.#position, text }
         : { type: 'response.output_text.done', ...this.#position, text, logprobs: this.#logprobs },
@@ -75,7 +83,12 @@ export class WrittenText implements WrittenItem {
   get #part(): OutputPart {
     const text = this.#text;
     if (this.#kind === 'reasoning') return { type: 'reasoning_text', text };
-    return { type: 'output_text', text, annotations: [], logprobs: [...this.#logprobs] };
+    return {
+      type: 'output_text',
+      text,
+      annotations: this.#status === 'in_progress' ? [] : [...this.#citations],
+      logprobs: [...this.#logprobs],
+    };
   }
 
   #itemOf(parts: readonly OutputPart[]): OutputItem {

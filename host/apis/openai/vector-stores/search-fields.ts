@@ -2,10 +2,12 @@ import * as z from 'zod';
 import { AanaError } from '../../../base/core/errors.ts';
 import { checkFilter, type VectorFilter } from '../../../data/storage/index.ts';
 import { invalidValue, type RequestFields } from '../fields.ts';
+import type { StoreQuery } from './search-stores.ts';
 import { Attributes } from './store-fields.ts';
 
 const MAX_QUERY = 4096;
 const MAX_QUERIES = 16;
+const DEFAULT_RESULTS = 10;
 const Query = z.string().min(1).max(MAX_QUERY);
 
 /** What searches of stores have in common. */
@@ -21,17 +23,21 @@ export const searchOptions = {
       type: ['object', 'null'],
       additionalProperties: true,
     }),
-  max_num_results: z.nullish(z.int().min(1).max(50)).describe('1 to 50. Default: 10.'),
+  max_num_results: z.nullish(z.int().min(1).max(50)).describe(`1 to 50. Default: ${DEFAULT_RESULTS}.`),
 };
 
-const score_threshold = z.nullish(z.number().min(0).max(1)).describe('Results with a lower score are left out.');
+/** How results are ranked. */
+export const rankingOptions = {
+  ranker: z.nullish(z.string().max(64)),
+  score_threshold: z.nullish(z.number().min(0).max(1)).describe('Results with a lower score are left out.'),
+};
 
 /** The parameters of `POST /v1/vector_stores/{vector_store_id}/search` that have an effect. */
 export const SearchRequest = z.object({
   query: z.union([Query, z.array(Query).min(1).max(MAX_QUERIES)]).describe('A question, or up to 16 of them.'),
   ...searchOptions,
   ranking_options: z
-    .nullish(z.object({ ranker: z.nullish(z.string().max(64)), score_threshold }))
+    .nullish(z.object(rankingOptions))
     .describe(
       'With the `ranker` `none`, results are ranked by their vectors alone. Others rank by vectors and words together.',
     ),
@@ -59,8 +65,23 @@ export const SearchResults = z.object({
   next_page: z.null(),
 });
 
-/** Returns a filter of a request, which is at `param`. Throws `InvalidParameter`, which names what is wrong. */
-export function filterOf(given: unknown, param: string): VectorFilter | undefined {
+/**
+ * Returns what the options of a search, which are at `path`, ask of stores. Throws `InvalidParameter` for a wrong
+ * filter, and names what is wrong.
+ */
+export function storeQueryOf(
+  { filters, max_num_results: limit, ranking_options: ranking }: Omit<SearchRequest, 'query'>,
+  path = '',
+): Omit<StoreQuery, 'queries'> {
+  return {
+    filter: filterOf(filters, `${path}filters`),
+    limit: limit ?? DEFAULT_RESULTS,
+    byVectors: ranking?.ranker === 'none',
+    threshold: ranking?.score_threshold ?? 0,
+  };
+}
+
+function filterOf(given: unknown, param: string): VectorFilter | undefined {
   if (given == null) return undefined;
   try {
     return checkFilter(given, param);

@@ -3,7 +3,7 @@ import { MAX_NAME, recordOf } from '../../../base/schemas/index.ts';
 import { whole } from '../../../base/core/fields.ts';
 import type { RequestFields } from '../fields.ts';
 import { afterId, orderOf } from '../list-page.ts';
-import { ResponseRequest } from '../responses/response-fields.ts';
+import { Metadata } from '../text/metadata.ts';
 
 const Days = z.int().min(1).max(365);
 /** When a store expires. */
@@ -50,7 +50,7 @@ const fileFields = {
 /** The parameters of `POST /v1/vector_stores` that have an effect. */
 export const StoreRequest = z.object({
   name: z.nullish(storeName),
-  metadata: ResponseRequest.shape.metadata.describe('Texts that the store keeps.'),
+  metadata: Metadata.describe('Texts that the store keeps.'),
   expires_after: z
     .nullish(StoreExpiry)
     .describe('Days without a search or a change after which the store expires. Default: it does not expire.'),

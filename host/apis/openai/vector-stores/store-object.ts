@@ -149,12 +149,13 @@ const NOT_FOUND = {
   batch_id: ['VectorStoreBatchNotFound', 'batch of files in the vector store'],
 } as const;
 
-/** Returns what is found for an id. Throws the error of its parameter if it is nothing. */
-function requireOne<T>(param: keyof typeof NOT_FOUND, id: string, found: T): NonNullable<T> {
+/** Returns what is found for an id. Throws the error of its kind, which names its parameter, if it is nothing. */
+function requireOne<T>(kind: keyof typeof NOT_FOUND, id: string, found: T, param: string = kind): NonNullable<T> {
   if (found) return found;
-  const [error, what] = NOT_FOUND[param];
+  const [error, what] = NOT_FOUND[kind];
   throw fail(error, `No ${what} found with id ${JSON.stringify(id.slice(0, 100))}.`, { data: { param } });
 }
-export const requireStore = <T>(id: string, found: T): NonNullable<T> => requireOne('vector_store_id', id, found);
+export const requireStore = <T>(id: string, found: T, param?: string): NonNullable<T> =>
+  requireOne('vector_store_id', id, found, param);
 export const requireStoreFile = <T>(id: string, found: T): NonNullable<T> => requireOne('file_id', id, found);
 export const requireFileBatch = <T>(id: string, found: T): NonNullable<T> => requireOne('batch_id', id, found);

@@ -1,19 +1,17 @@
 import type { Context } from 'koa';
 import { answers, RUN_FAILURES, STORED_FAILURES } from '../../openapi/index.ts';
-import { allowedDeployments } from '../../../data/access/index.ts';
+import { AccessError, allowedDeployments, allowsPath } from '../../../data/access/index.ts';
 import { callerOf } from '../../http/guards/caller.ts';
 import { type HostRouter, serveRoute } from '../../http/routes/serve-route.ts';
 import { checkCursor, listPage } from '../list-page.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from '../http/openai-request.ts';
 import { embeddingModel } from './embedding-model.ts';
 import { filesOfIds, storeFilesOf } from './given-files.ts';
-import { filterOf, SEARCH_FIELDS, SearchRequest, SearchResults } from './search-fields.ts';
+import { SEARCH_FIELDS, SearchRequest, SearchResults, storeQueryOf } from './search-fields.ts';
 import { type SearchScope, searchStores } from './search-stores.ts';
 import { listQuery, STORE_CHANGE_FIELDS, STORE_FIELDS, StoreChange, StoreRequest } from './store-fields.ts';
 import { DeletedStore, requireStore, storeObject, VectorStore, VectorStoreList } from './store-object.ts';
 import { STORE_PREFIX, type UserVectorStores } from './vector-stores.ts';
-
-const DEFAULT_RESULTS = 10;
 
 /** Returns what a request may search vector stores with. */
 export function searchScopeOf(ctx: Context, { openai }: OpenAiHttpOptions): SearchScope {
@@ -25,6 +23,14 @@ export function searchScopeOf(ctx: Context, { openai }: OpenAiHttpOptions): Sear
     embeddingDeployment: openai.vectorStores.embeddingDeployment,
     deployments: allowedDeployments(caller.scopes, ctx.path),
   };
+}
+
+/** Throws `InsufficientScope` if a key with these scopes (null: all) may not search stores. */
+export function requireSearching(scopes: readonly string[] | null, ids: readonly string[]): void {
+  if (ids.every((id) => allowsPath(scopes, `/v1/vector_stores/${id}/search`))) return;
+  throw new AccessError('InsufficientScope', 'the API key does not allow to search vector stores', {
+    'www-authenticate': 'Bearer error="insufficient_scope"',
+  });
 }
 
 /** Adds the routes of the vector stores of the caller, without those of their files. */
@@ -138,15 +144,8 @@ export function storeRoutes(router: HostRouter, options: OpenAiHttpOptions): voi
     },
     async ({ ctx, params: { vector_store_id: id } }) => {
       const request = await readJsonRequest(ctx, SEARCH_FIELDS, options);
-      const { max_num_results: limit, ranking_options: ranking } = request;
       const queries = [request.query].flat();
-      const query = {
-        queries,
-        filter: filterOf(request.filters, 'filters'),
-        limit: limit ?? DEFAULT_RESULTS,
-        byVectors: ranking?.ranker === 'none',
-        threshold: ranking?.score_threshold ?? 0,
-      };
+      const query = { queries, ...storeQueryOf(request) };
       const scope = searchScopeOf(ctx, options);
       const stores = [requireStore(id, await scope.stores.find(id))];
       return withinTime(ctx, options, async (context) => {
