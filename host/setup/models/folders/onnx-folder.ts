@@ -1,11 +1,12 @@
 import { mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { fail } from '../../../base/core/errors.ts';
 import { partNames } from '../../../base/core/model-files/split-file-names.ts';
 import { WEIGHT_TYPES, type WeightType } from '../../../base/core/model-files/weight-types.ts';
 import { withFileLock } from '../../packages/index.ts';
 import { readWeightType } from '../convert/check-model-file.ts';
 import { requantize } from '../convert/requantize.ts';
-import { ggufToOnnx, ONNX_WEIGHTS } from '../convert/text-onnx/gguf-to-onnx.ts';
+import { ggufToOnnx, ONNX_WEIGHTS, requireConvertible } from '../convert/text-onnx/gguf-to-onnx.ts';
 import { requireBytes } from '../make-target.ts';
 import { bitsOf, digestOf, REQUANTISED_FOLDER, requantizedBytes, resolved } from '../requantized.ts';
 import { inspectStored, type Sidecar, writeSidecar } from '../sidecar.ts';
@@ -29,6 +30,10 @@ export async function onnxFolder(
   cacheDir: string,
   options: PullOptions,
 ): Promise<ResolvedModel> {
+  if (source.kind !== 'gguf')
+    throw fail('ModelFormatError', `${source.id} is no GGUF model of texts, so it has no ONNX form`, {
+      data: { file: source.path },
+    });
   const digest = source.sha256 ?? (await digestOf(source, options));
   const folder = path.join(cacheDir, REQUANTISED_FOLDER, `${digest.slice(0, 32)}-${form}`);
   const target = path.join(folder, ONNX_WEIGHTS);
@@ -56,6 +61,8 @@ async function write(
   const id = `${source.id}@${form}`;
   const type = FORMS[form];
   const isOneFile = partNames(source.path).length === 1;
+  // llama.cpp may take minutes to write the weights.
+  if (isOneFile) await requireConvertible(source.path);
   const fits = isOneFile && (await readWeightType(source.path)) === WEIGHT_TYPES[type].fileType;
   const bytes = fits ? source.bytes : requantizedBytes(source.bytes, await bitsOf(source.path), type);
   await requireBytes(id, folder, (fits ? 1 : 2) * MADE_BYTES * bytes);
@@ -65,6 +72,7 @@ async function write(
     if (!fits) await requantize(source.path, whole, type, { ...options, bytes });
     const made = await ggufToOnnx(fits ? source.path : whole, folder, making, {
       signal: options.signal,
+      label: path.basename(source.path),
       onProgress: (done) => options.onProgress?.(done, undefined, 'converting'),
     });
     const sidecar: Sidecar = {

@@ -22,7 +22,7 @@ export async function pullTextModel(
   dtype: WeightName | undefined,
   context: PrepareContext,
 ): Promise<TextModelFiles> {
-  const isRepository = REPOSITORY.test(id);
+  const isRepository = REPOSITORY.test(id) && !/\.gguf$/i.test(id); // `models/mine.gguf` is a path
   // It has the tokens with which answers end.
   if (isRepository) await pullModel(`${id}/generation_config.json`, context);
   if (isRepository || (await isFolder(path.resolve(id.replace(/^~(?=[\\/])/, homedir()))))) {

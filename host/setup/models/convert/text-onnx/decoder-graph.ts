@@ -71,9 +71,8 @@ function positionsOf(graph: OnnxGraph, { contextTokens, headSize, ropeBase }: De
   const all = graph.node('Gather', [lengths, graph.ints(1)], { axis: 0 }); // one number
   const before = graph.node('Cast', [graph.node('Sub', [all, graph.ints(1)])], { to: CAST.int32 });
   const half = headSize / 2;
-  const angles = Array.from({ length: contextTokens * half }, (_, at) => {
-    return Math.floor(at / half) * ropeBase ** (-(at % half) / half);
-  });
+  const speeds = Array.from({ length: half }, (_, at) => ropeBase ** (-at / half));
+  const angles = new Float64Array(contextTokens * half).map((_, at) => Math.floor(at / half) * speeds[at % half]!);
   return [
     before,
     graph.node('Cast', [graph.node('Squeeze', [all])], { to: CAST.int32 }),

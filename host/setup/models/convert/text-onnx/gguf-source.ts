@@ -17,38 +17,42 @@ export type GgufTensor = Omit<GgufTensorEntry, 'weights'>;
 /** What a GGUF file of one part says of its model. */
 export class GgufSource {
   readonly label: string;
+  /** Length of the file. */
+  readonly bytes: number;
   readonly tensors: ReadonlyMap<string, GgufTensor>;
   readonly #values: ReadonlyMap<string, GgufValue>;
   readonly #arrays: ReadonlyMap<string, readonly (string | number)[]>;
 
   private constructor(
-    label: string,
+    { label, bytes }: { readonly label: string; readonly bytes: number },
     values: ReadonlyMap<string, GgufValue>,
     arrays: ReadonlyMap<string, readonly (string | number)[]>,
     tensors: ReadonlyMap<string, GgufTensor>,
   ) {
     this.label = label;
+    this.bytes = bytes;
     this.#values = values;
     this.#arrays = arrays;
     this.tensors = tensors;
   }
 
-  /** Reads the header. Throws `ModelFormatError` for a damaged one. */
-  static async read(file: PartedFile): Promise<GgufSource> {
+  /** Reads the header. Throws `ModelFormatError`, which names the model as `label`, for a damaged one. */
+  static async read(file: PartedFile, label: string = file.label): Promise<GgufSource> {
     try {
       const reader = new GgufReader(file, VOCABULARY);
       const { values, arrays, tensorCount } = await reader.metadata();
       const table: GgufTensorEntry[] = [];
       for (let index = 0; index < tensorCount; index += 1) table.push(await reader.tensor());
       const alignment = values.get('general.alignment');
-      const step = typeof alignment === 'number' && alignment > 0 ? alignment : ALIGNMENT;
+      const step =
+        typeof alignment === 'number' && Number.isInteger(alignment) && alignment > 0 ? alignment : ALIGNMENT;
       const begin = Math.ceil(reader.at / step) * step;
       const tensors = new Map(
         table.map(({ name, dimensions, type, offset }) => [name, { name, dimensions, type, offset: begin + offset }]),
       );
-      return new GgufSource(file.label, values, arrays, tensors);
+      return new GgufSource({ label, bytes: file.bytes }, values, arrays, tensors);
     } catch (error) {
-      throw error instanceof DamagedGguf ? formatError(file.label, error.message) : error;
+      throw error instanceof DamagedGguf ? formatError(label, error.message) : error;
     }
   }
 
@@ -67,6 +71,13 @@ export class GgufSource {
     const value = this.size(key);
     if (value !== undefined && Number.isInteger(value) && value > 0) return value;
     throw formatError(this.label, `it does not state ${this.architecture}.${key}`);
+  }
+
+  /** Returns a number above 0 that the model may state. */
+  positive(key: string, otherwise: number): number {
+    const value = this.size(key) ?? otherwise;
+    if (value > 0 && value < Infinity) return value;
+    return this.refuse(`its ${this.architecture}.${key} is ${value}`);
   }
 
   text(key: string): string | undefined {

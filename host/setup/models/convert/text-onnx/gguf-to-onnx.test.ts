@@ -1,7 +1,7 @@
 // Which GGUF files become ONNX models, and what is said of the others. That the models compute the same is tested in
 // host/inference/engines/transformers/converted-logits.test.ts.
 import { existsSync } from 'node:fs';
-import { mkdtemp, readdir, readFile, rm, truncate, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, stat, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
@@ -75,6 +75,11 @@ type Pairs = NonNullable<TinyDecoder['pairs']>;
 const text = (key: string, value: string): Pairs => ({ [key]: ggufPair.text(key, value) });
 const number = (key: string, value: number): Pairs => ({ [key]: ggufPair.uint32(key, value) });
 
+const headsOf = (size: number): Pairs => ({
+  ...number('llama.attention.key_length', size),
+  ...number('llama.rope.dimension_count', size),
+});
+
 const REFUSED: Readonly<Record<string, readonly [TinyDecoder, RegExp]>> = {
   'another architecture': [{ architecture: 'mamba' }, /its architecture is mamba, but only llama and qwen2 are known/],
   'a vocabulary of another kind': [
@@ -100,6 +105,37 @@ const REFUSED: Readonly<Record<string, readonly [TinyDecoder, RegExp]>> = {
     { change: changed('blk.0.attn_q.weight', { type: 14 }) },
     /blk\.0\.attn_q\.weight with rows of 64 has the type 14 of ggml/,
   ],
+  'heads without keys': [{ pairs: number('llama.attention.head_count_kv', 0) }, /4 heads for 0 heads of keys/],
+  'heads that share no whole number of keys': [
+    { pairs: number('llama.attention.head_count_kv', 3) },
+    /4 heads for 3 heads of keys/,
+  ],
+  'heads without numbers': [{ pairs: headsOf(0) }, /its heads have the size 0/],
+  // Tables of their positions would take the memory of the host.
+  'huge heads': [{ pairs: headsOf(2 ** 20) }, /its heads have the size 1048576/],
+  'an epsilon that is no number': [
+    { pairs: { epsilon: ggufPair.float32('llama.attention.layer_norm_rms_epsilon', NaN) } },
+    /layer_norm_rms_epsilon is NaN/,
+  ],
+  'no speed of positions': [
+    { pairs: { base: ggufPair.float32('llama.rope.freq_base', 0) } },
+    /its llama\.rope\.freq_base is 0/,
+  ],
+  'an empty vocabulary': [
+    { pairs: { 'tokenizer.ggml.tokens': ggufPair.texts('tokenizer.ggml.tokens', []) } },
+    /it has no tokens/,
+  ],
+  // Each would be written, so a small file could fill the disk.
+  'tensors that lie over each other': [
+    {
+      change: (tensors) =>
+        tensors.map((tensor, at) => {
+          const bytes = at === tensors.length - 1 ? 2 ** 16 : 0;
+          return { ...tensor, bytes, content: () => [Buffer.alloc(bytes)] };
+        }),
+    },
+    /its tensors lie over each other/,
+  ],
   'a tensor that is not known': [
     { change: (tensors) => [...tensors, { ...tensors[1]!, name: 'rope_freqs.weight' }] },
     /nothing is known of its tensor rope_freqs\.weight/,
@@ -121,7 +157,7 @@ Convert('are not made of a file that ends early, wherever it ends', async ({ sou
   for (let part = 19; part >= 0; part -= 1) {
     await truncate(source, Math.floor((size * part) / 20));
     assert.is((await errorOf(convert(source, target))).name, 'ModelFormatError');
-    assert.not(existsSync(path.join(target, ONNX_WEIGHTS)));
+    assert.not(existsSync(target), 'nothing is written');
   }
 });
 
@@ -132,14 +168,64 @@ Convert('have at most as many positions as a table of them has', async ({ source
   assert.is(config['max_position_embeddings'], 131_072);
 });
 
-Convert('have a tokenizer that begins texts where the GGUF file says so', async ({ source, target }) => {
-  const begins = { add: ggufPair.bool('tokenizer.ggml.add_bos_token', true) };
-  writeTinyDecoder(source, { pairs: begins });
-  await convert(source, target);
-  const { post_processor: processor } = JSON.parse(await readFile(path.join(target, 'tokenizer.json'), 'utf8')) as {
-    post_processor: { special_tokens: Record<string, { ids: number[] }> };
+Convert('are made of files of any alignment, whatever it is', async ({ source, target }) => {
+  for (const alignment of [NaN, 0.1, -1, Infinity]) {
+    writeTinyDecoder(source, { pairs: { alignment: ggufPair.float32('general.alignment', alignment) } });
+    await convert(source, target);
+  }
+});
+
+Convert('are refused under the name of the source, before llama.cpp writes other weights', async ({ dir, source }) => {
+  const store = new ModelStore({ cacheDir: path.join(dir, 'cache'), log: silentLogger, offline: true });
+  writeTinyDecoder(source, { type: 'f16', architecture: 'mamba' });
+  const stages = new Set<string | undefined>();
+  const onProgress = (_bytes: number, _total: number | undefined, stage?: string): void => void stages.add(stage);
+  const error = await errorOf(store.pull(source, { form: 'onnx_q8', onProgress }));
+  assert.match(error.message, /^tiny\.gguf: it cannot be converted to ONNX: its architecture is mamba/);
+  assert.equal([...stages], ['hashing']);
+  writeTinyDecoder(source, {});
+  await convert(source, path.join(dir, 'made'));
+  const onnx = path.join(dir, 'made/onnx/converted.onnx');
+  const other = await errorOf(store.pull(onnx, { form: 'onnx_q8' }));
+  assert.equal(
+    [other.name, other.message],
+    ['ModelFormatError', `${onnx} is no GGUF model of texts, so it has no ONNX form`],
+  );
+});
+
+Convert('end answers with the tokens with which llama.cpp ends them', async ({ source, target }) => {
+  const ends = async (pairs: Pairs): Promise<unknown> => {
+    writeTinyDecoder(source, { pairs });
+    await convert(source, target);
+    const { eos_token_id: ids } = JSON.parse(
+      await readFile(path.join(target, 'generation_config.json'), 'utf8'),
+    ) as Record<string, unknown>;
+    return ids;
   };
-  assert.equal(processor.special_tokens['<|start|>']?.ids, [0]);
+  assert.is(await ends({}), 1);
+  // `<|end|>` ends answers whatever the file says.
+  assert.equal(await ends({ eos: ggufPair.uint32('tokenizer.ggml.eos_token_id', 5) }), [5, 1]);
+  const turn = { turn: ggufPair.uint32('tokenizer.ggml.eot_token_id', 7) };
+  assert.equal(await ends(turn), [1, 7]);
+  for (const outside of [1e9, 260])
+    assert.is(await ends({ eos: number('tokenizer.ggml.eos_token_id', outside)['tokenizer.ggml.eos_token_id'] }), 1);
+});
+
+Convert('have a tokenizer that begins texts where the GGUF file says so, or llama.cpp does', async (context) => {
+  const { source, target } = context;
+  const begins = async (pairs: Pairs): Promise<readonly number[] | undefined> => {
+    writeTinyDecoder(source, { pairs });
+    await convert(source, target);
+    const { post_processor: processor } = JSON.parse(await readFile(path.join(target, 'tokenizer.json'), 'utf8')) as {
+      post_processor: { special_tokens?: Record<string, { ids: number[] }> };
+    };
+    return processor.special_tokens?.['<|start|>']?.ids;
+  };
+  const add = (value: boolean): Pairs => ({ add: ggufPair.bool('tokenizer.ggml.add_bos_token', value) });
+  const llama3 = text('tokenizer.ggml.pre', 'llama-bpe');
+  assert.equal(await begins(add(true)), [0]);
+  assert.equal(await begins(llama3), [0]);
+  for (const pairs of [{}, add(false), { ...llama3, ...add(false) }]) assert.is(await begins(pairs), undefined);
 });
 
 Convert.run();

@@ -4,9 +4,18 @@ import { floatOfHalf } from '../formats/half.ts';
 import { MadeFile, type MadeFileResult, type MakeOptions, SLICE_BYTES } from '../formats/made-file.ts';
 import { PartedFile } from '../formats/parted-file.ts';
 import { decoderGraph } from './decoder-graph.ts';
-import { BLOCK, bytesOf, type DecoderPlan, type PlannedTensor, planDecoder, scaleBytes } from './decoder-plan.ts';
+import {
+  BLOCK,
+  BLOCK_BYTES,
+  bytesOf,
+  type DecoderPlan,
+  type PlannedTensor,
+  planDecoder,
+  requireDecoder,
+  scaleBytes,
+} from './decoder-plan.ts';
 import { GgufSource } from './gguf-source.ts';
-import { specialTokens, tokenizerFiles } from './tokenizer-files.ts';
+import { endTokens, specialTokens, tokenizerFiles } from './tokenizer-files.ts';
 
 /** Name of the model's file in the folder `onnx`, without its ending. */
 export const ONNX_MODEL = 'converted';
@@ -18,9 +27,23 @@ export const ONNX_FILES: readonly string[] = [
   ...['config.json', 'generation_config.json', 'tokenizer.json', 'tokenizer_config.json'],
 ];
 
-/** Bytes of a block of q8_0: its scale as a 16-bit float, then signed bytes. */
-const BLOCK_BYTES = 2 + BLOCK;
 const SIGN = 0x80;
+
+/**
+ * Throws `ModelFormatError` for a GGUF file that cannot be converted whatever the type of its weights. It reads the
+ * header only.
+ */
+export async function requireConvertible(source: string): Promise<void> {
+  await using file = await PartedFile.open([source]);
+  const header = await GgufSource.read(file);
+  requireDecoder(header);
+  tokenizerFiles(header);
+}
+
+export interface ConvertOptions extends MakeOptions {
+  /** Name of the model in errors. Default: that of the file. */
+  readonly label?: string;
+}
 
 /**
  * Converts a GGUF file with weights of the type f16 or q8_0 to the files of a repository for Transformers.js:
@@ -31,10 +54,10 @@ export async function ggufToOnnx(
   source: string,
   folder: string,
   target: string,
-  options: MakeOptions = {},
+  options: ConvertOptions = {},
 ): Promise<MadeFileResult> {
   await using file = await PartedFile.open([source]);
-  const header = await GgufSource.read(file);
+  const header = await GgufSource.read(file, options.label);
   const plan = planDecoder(header);
   const { tokenizer, config } = tokenizerFiles(header);
   await mkdir(path.join(folder, 'onnx'), { recursive: true });
@@ -100,8 +123,7 @@ function modelConfig(source: GgufSource, { shape }: DecoderPlan): object {
 
 /** The tokens with which texts begin and end, in the words of Transformers. */
 function endsOf(source: GgufSource): object {
-  const { bos, eos, pad } = specialTokens(source);
-  const endOfTurn = source.number('tokenizer.ggml.eot_token_id');
-  const ends = [...new Set([eos, endOfTurn])].filter((id) => id !== undefined);
+  const { bos, pad } = specialTokens(source);
+  const ends = endTokens(source);
   return { bos_token_id: bos, eos_token_id: ends.length === 1 ? ends[0] : ends, pad_token_id: pad };
 }

@@ -23,18 +23,38 @@ const split = (pattern: string): object => ({
   invert: false,
 });
 
+const LLAMA_3 = 'llama-bpe';
 /** How texts are cut before merges, by the name in the GGUF file. */
 const PRE_TOKENIZERS: Readonly<Record<string, readonly object[]>> = {
   smollm: [{ type: 'Digits', individual_digits: true }, byteLevel(true)],
   'gpt-2': [byteLevel(true)],
   qwen2: [split(wordsAndNumbers('')), byteLevel(false)],
-  'llama-bpe': [split(wordsAndNumbers('{1,3}')), byteLevel(false)],
+  [LLAMA_3]: [split(wordsAndNumbers('{1,3}')), byteLevel(false)],
 };
+
+/** Texts of tokens that end an answer in any model, as in llama.cpp. */
+const ENDS: ReadonlySet<string> = new Set([
+  ...['<|eot_id|>', '<|im_end|>', '<|end|>', '<end_of_turn>', '<|endoftext|>', '</s>', '<|eom_id|>', '<EOT>'],
+  ...['<|end_of_text|>', '<end_of_utterance>', '<eos>', '<｜end▁of▁sentence｜>'],
+]);
 
 /** The tokens that a model has for a purpose, by the words of Transformers. Undefined where it has none. */
 export function specialTokens(source: GgufSource): Readonly<Record<'bos' | 'eos' | 'unk' | 'pad', number | undefined>> {
-  const id = (role: string): number | undefined => source.number(`tokenizer.ggml.${role}_token_id`);
+  const id = (role: string): number | undefined => tokenOf(source, role);
   return { bos: id('bos'), eos: id('eos'), unk: id('unknown'), pad: id('padding') };
+}
+
+/** Returns the tokens that end an answer. */
+export function endTokens(source: GgufSource): number[] {
+  const named = ['eos', 'eot', 'eom'].flatMap((role) => tokenOf(source, role) ?? []);
+  const known = source.texts('tokens').flatMap((text, id) => (ENDS.has(text) ? [id] : []));
+  return [...new Set([...named, ...known])];
+}
+
+/** Returns the token of a role, unless the vocabulary does not have it. */
+function tokenOf(source: GgufSource, role: string): number | undefined {
+  const id = source.number(`tokenizer.ggml.${role}_token_id`);
+  return id !== undefined && source.texts('tokens')[id] !== undefined ? id : undefined;
 }
 
 /**
@@ -52,7 +72,9 @@ export function tokenizerFiles(source: GgufSource): { readonly tokenizer: object
   const types = source.tokenTypes();
   const roles = specialTokens(source);
   const textOf = (id: number | undefined): string | undefined => (id === undefined ? undefined : tokens[id]);
-  const begin = source.number('tokenizer.ggml.add_bos_token') === 1 ? textOf(roles.bos) : undefined;
+  // Without a statement, llama.cpp goes by the way in which texts are cut.
+  const begins = source.number('tokenizer.ggml.add_bos_token') ?? Number(pre === LLAMA_3);
+  const begin = begins === 1 ? textOf(roles.bos) : undefined;
   const added = tokens.flatMap((content, id) =>
     types[id] === CONTROL || types[id] === USER_DEFINED
       ? [
@@ -80,7 +102,7 @@ export function tokenizerFiles(source: GgufSource): { readonly tokenizer: object
       end_of_word_suffix: '',
       fuse_unk: false,
       byte_fallback: false,
-      ignore_merges: pre === 'llama-bpe',
+      ignore_merges: pre === LLAMA_3,
       vocab: Object.fromEntries(tokens.map((text, id) => [text, id])),
       merges: source.texts('merges'),
     },
