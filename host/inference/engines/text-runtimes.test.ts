@@ -228,6 +228,35 @@ for (const type of TYPES) {
     assert.ok(Math.abs(details.usage.prompt_tokens + details.usage.completion_tokens - 256) <= 1);
   });
 
+  if (type === TYPES[1])
+    Runtime(
+      'reads no more of a text than shows that it is too long, and no text that it would read for long',
+      async () => {
+        const long = 'ab c<|im_end|>'.repeat(200_000);
+        for (const [method, args] of [
+          ['generate', { prompt: long }],
+          ['chat', { dialog: user(long) }],
+          ['chat', { dialog: user('x'.repeat(2_000_000)) }],
+        ] as const) {
+          const error = await errorOf(llm.call(method, args));
+          assert.is(error.name, 'PromptTooLongException');
+          const { prompt_len: length } = error.data as { prompt_len: number };
+          assert.ok(length > 255 && length < 20_000, String(length));
+          assert.match(error.message, `it has at least ${length} tokens`);
+        }
+        const huge = ' '.repeat(10_000_001);
+        const several = {
+          messages: Array.from({ length: 4 }, () => ({ role: 'user', content: huge.slice(0, 3_000_000) })),
+        };
+        for (const args of [{ text: huge }, { dialog: several }])
+          for (const method of ['count_tokens', 'tokenize']) {
+            const error = await errorOf(llm.call(method, args));
+            assert.equal([error.name, error.kind], ['InvalidPrompt', 'bad-request']);
+            assert.match(error.message, 'reads at most 10000000 characters of a text');
+          }
+      },
+    );
+
   Runtime('ends calls that are cancelled, also while they wait, and goes on', async () => {
     const long = { prompt: STORY, sampling_params: { max_tokens: 240, ignore_eos: true } };
     const expected = (await generate(STORY)).text;
@@ -268,6 +297,8 @@ for (const type of TYPES) {
       [{ dialog: user('Hi'), sampling_params: { temperature: 9 } }, 'ValidationError', /temperature/],
       [{ dialog: user('Hi'), sampling_params: { min_tokens: 20 } }, 'InvalidSamplingParams', /min_tokens/],
       [{ dialog: user('Hi'), sampling_params: { stop_token_ids: [1e6] } }, 'InvalidSamplingParams', /1000000/],
+      [{ dialog: user('Hi'), sampling_params: { stop_token_ids: [1e6] } }, 'InvalidSamplingParams', /stop_token_ids/],
+      [{ dialog: user('Hi'), sampling_params: { logit_bias: { 1000000: 1 } } }, 'InvalidSamplingParams', /logit_bias/],
       [{ dialog: user('Hi'), colour: 'red' }, 'ValidationError', /colour/],
       [{ dialog: { messages: [{ role: 'user', content: [image] }] } }, 'ImagesNotSupported', /takes no images/],
     ] as const) {

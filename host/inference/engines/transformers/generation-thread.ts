@@ -6,6 +6,7 @@ import type { Refusal } from '../onnx/compute-thread.ts';
 import { reasonOf } from '../onnx/runtime.ts';
 import { DialogText } from './dialog-text.ts';
 import { loadTransformers, modelOptions } from './library.ts';
+import { TOKEN_CHARACTERS } from './readable-texts.ts';
 import { NoToken, Sampler, type Sampling } from './sampler.ts';
 import { TextOfTokens } from './text-of-tokens.ts';
 
@@ -39,8 +40,8 @@ export interface Dialog {
 }
 
 export type GenerationQuestion =
-  | { readonly kind: 'tokenize'; readonly text: string; readonly hasOuterTokens: boolean }
-  | { readonly kind: 'tokenize-dialog'; readonly dialog: Dialog }
+  | { readonly kind: 'tokenize'; readonly text: string; readonly hasOuterTokens: boolean; readonly most: number }
+  | { readonly kind: 'tokenize-dialog'; readonly dialog: Dialog; readonly most: number }
   /** Asks for the text of each token, and of all. */
   | { readonly kind: 'detokenize'; readonly tokens: readonly number[] }
   /** Begins an answer under a number that the caller chooses. */
@@ -56,8 +57,11 @@ export interface AnswerRules {
   readonly ends: readonly number[];
 }
 
+/** Of a text with more than `most` tokens, perhaps only the beginning, which has more than `most`, too. */
 export interface Tokens {
   readonly tokens: readonly number[];
+  /** Whether the text may have further tokens. */
+  readonly isPart: boolean;
 }
 
 export interface Texts {
@@ -163,9 +167,9 @@ class Generator {
   answer(question: GenerationQuestion): Promise<object> | object {
     switch (question.kind) {
       case 'tokenize':
-        return { tokens: this.#tokensOf(question.text, question.hasOuterTokens) } satisfies Tokens;
+        return this.#tokensOf([question.text], question.hasOuterTokens, question.most);
       case 'tokenize-dialog':
-        return { tokens: this.#tokensOfDialog(question.dialog) } satisfies Tokens;
+        return this.#tokensOf(this.#partsOf(question.dialog), false, question.most);
       case 'detokenize': {
         const texts = question.tokens.map((token) => this.#textOf([token], false));
         return { texts, text: this.#textOf(question.tokens, false) } satisfies Texts;
@@ -188,12 +192,23 @@ class Generator {
     }
   }
 
-  #tokensOf(text: string, hasOuterTokens: boolean): number[] {
-    return this.#tokenizer.encode(text, { add_special_tokens: hasOuterTokens });
+  /** Reads texts one by one, so no token is of two of them. */
+  #tokensOf(texts: readonly string[], hasOuterTokens: boolean, most: number): Tokens {
+    const read = (text: string): number[] => this.#tokenizer.encode(text, { add_special_tokens: hasOuterTokens });
+    const tokens: number[] = [];
+    for (const [at, text] of texts.entries()) {
+      if (text.length > most * TOKEN_CHARACTERS) {
+        const beginning = read(text.slice(0, most * TOKEN_CHARACTERS));
+        if (beginning.length > most) return { tokens: [...tokens, ...beginning], isPart: true };
+      }
+      for (const token of read(text)) tokens.push(token);
+      if (tokens.length > most) return { tokens, isPart: at < texts.length - 1 };
+    }
+    return { tokens, isPart: false };
   }
 
-  #tokensOfDialog(dialog: Dialog): number[] {
-    const parts = this.#dialogs.parts(dialog, ({ messages, templateArguments, prefix }) => {
+  #partsOf(dialog: Dialog): string[] {
+    return this.#dialogs.parts(dialog, ({ messages, templateArguments, prefix }) => {
       const text = this.#tokenizer.apply_chat_template(messages, {
         ...templateArguments,
         ...{ tokenize: false, add_generation_prompt: true, tools: null, documents: null },
@@ -201,7 +216,6 @@ class Generator {
       });
       return text + prefix;
     });
-    return parts.flatMap((part) => this.#tokensOf(part, false));
   }
 
   #textOf(tokens: readonly number[], skipsControl: boolean): string {

@@ -16,8 +16,9 @@ import { generate, type TextModel, textMethods } from '../chat/text-methods.ts';
 import type { TokenizeArgs } from '../chat/tokens.ts';
 import { mergeSampling, withinLimit } from '../sampling.ts';
 import { wrongArgument } from '../wrong-argument.ts';
-import type { GenerationSpec, Texts } from './generation-thread.ts';
+import type { GenerationSpec, Texts, Tokens } from './generation-thread.ts';
 import { requireKnownOptions, requireKnownSampling } from './lacking.ts';
+import { requireReadable } from './readable-texts.ts';
 import { StopTexts } from './stop-texts.ts';
 import { ThreadModel } from './thread-model.ts';
 
@@ -109,7 +110,7 @@ class TransformersTextModel implements TextModel {
   }
 
   async countTokens(args: CountTokensArgs, context: CallContext): Promise<{ tokens: number; max_tokens: number }> {
-    const tokens = await this.#tokensOf(args, context);
+    const { tokens } = await this.#tokensOf(args, context, Infinity);
     return { tokens: tokens.length, max_tokens: this.contextTokens };
   }
 
@@ -117,7 +118,7 @@ class TransformersTextModel implements TextModel {
     args: TokenizeArgs,
     context: CallContext,
   ): Promise<{ tokens: readonly number[]; texts: readonly string[]; max_tokens: number }> {
-    const tokens = await this.#tokensOf(args, context, args.add_special_tokens !== false);
+    const { tokens } = await this.#tokensOf(args, context, Infinity, args.add_special_tokens !== false);
     const { texts } = await this.#thread.detokenize(tokens, context.signal);
     return { tokens, texts, max_tokens: this.contextTokens };
   }
@@ -152,8 +153,9 @@ class TransformersTextModel implements TextModel {
     context: CallContext,
   ): Pieces {
     requireKnownOptions(args);
-    const prompt = await this.#tokensOf(args, context);
-    if (tellsPrompt && prompt.length < this.contextTokens) yield { text: '', prompt_tokens: prompt.length };
+    const read = await this.#tokensOf(args, context, this.#mostTokens);
+    const prompt = this.#withRoom(read);
+    if (tellsPrompt) yield { text: '', prompt_tokens: prompt.length };
     const { assistant_prefix: prefix } = args;
     if (prefix) yield { text: prefix };
     return yield* this.#run(prompt, wanted, context);
@@ -162,17 +164,23 @@ class TransformersTextModel implements TextModel {
   async *#pieces({ prompt, sampling_params: wanted, ...args }: GenerateArgs, context: CallContext): Pieces {
     requireKnownOptions(args);
     if (typeof prompt !== 'string') this.#requireTokens(prompt, 'prompt');
-    const tokens = typeof prompt === 'string' ? await this.#thread.tokenize(prompt, true, context.signal) : prompt;
-    return yield* this.#run(tokens, wanted, context);
+    const read =
+      typeof prompt === 'string'
+        ? await this.#thread.tokenize(prompt, true, this.#mostTokens, context.signal)
+        : { tokens: prompt, isPart: false };
+    return yield* this.#run(this.#withRoom(read), wanted, context);
   }
 
   async *#run(prompt: readonly number[], wanted: SamplingParams | null | undefined, context: CallContext): Pieces {
     const began = performance.now();
-    this.#requireRoom(prompt);
     const merged = mergeSampling(this.#defaults, withinLimit(this.#defaults, wanted, context));
     requireKnownSampling(wanted, merged);
     const { minTokens = 0, stopTokenIds = [], logitBias = [] } = merged;
-    this.#requireTokens([...stopTokenIds, ...logitBias.map(({ token }) => token)], 'sampling_params');
+    this.#requireTokens(stopTokenIds, 'stop_token_ids');
+    this.#requireTokens(
+      logitBias.map(({ token }) => token),
+      'logit_bias',
+    );
     const ends = [...this.#thread.loaded.ends, ...stopTokenIds];
     const most = Math.min(merged.maxTokens, this.contextTokens - prompt.length);
     const stops = new StopTexts(merged.stop);
@@ -216,40 +224,53 @@ class TransformersTextModel implements TextModel {
     }
   }
 
-  /** Throws `EmptyPrompt` and `PromptTooLongException`. */
-  #requireRoom(prompt: readonly number[]): void {
+  /** Tokens of the longest prompt. */
+  get #mostTokens(): number {
+    return this.contextTokens - 1;
+  }
+
+  /** Returns the tokens of a prompt. Throws `EmptyPrompt` and `PromptTooLongException`. */
+  #withRoom({ tokens: { length }, tokens, isPart }: Tokens): readonly number[] {
     const data = { model_name: this.#name };
-    if (prompt.length === 0)
+    if (length === 0)
       throw fail('EmptyPrompt', `the prompt is empty; ${this.#name} needs at least one character`, { data });
-    if (prompt.length >= this.contextTokens)
+    if (length > this.#mostTokens)
       throw fail(
         'PromptTooLongException',
-        `${this.#name} cannot take the prompt: it has ${prompt.length} tokens, and with an answer there is room for ` +
-          `${this.contextTokens}`,
-        { data: { prompt_len: prompt.length, max_len: this.contextTokens } },
+        `${this.#name} cannot take the prompt: it has ${isPart ? 'at least ' : ''}${length} tokens, and with an ` +
+          `answer there is room for ${this.contextTokens}`,
+        { data: { prompt_len: length, max_len: this.contextTokens } },
       );
+    return tokens;
   }
 
   /** Throws `InvalidPrompt` or `InvalidSamplingParams` for a token that the model does not have. */
-  #requireTokens(tokens: readonly number[], argument: 'prompt' | 'tokens' | 'sampling_params'): void {
+  #requireTokens(tokens: readonly number[], argument: 'prompt' | 'tokens' | 'stop_token_ids' | 'logit_bias'): void {
     const { vocabulary } = this.#thread.loaded;
     const wrong = tokens.find((token) => token >= vocabulary);
     if (wrong === undefined) return;
-    const name = argument === 'sampling_params' ? 'InvalidSamplingParams' : 'InvalidPrompt';
-    throw wrongArgument(name, [argument], `${this.#name} has no token ${wrong}; its ${vocabulary} tokens count from 0`);
+    const why = `${this.#name} has no token ${wrong}; its ${vocabulary} tokens count from 0`;
+    throw argument === 'prompt' || argument === 'tokens'
+      ? wrongArgument('InvalidPrompt', [argument], why)
+      : wrongArgument('InvalidSamplingParams', ['sampling_params', argument], why);
   }
 
-  #tokensOf(
+  async #tokensOf(
     { dialog, text = '', assistant_prefix: prefix, ...options }: CountTokensArgs,
     { signal }: CallContext,
+    most: number,
     hasOuterTokens = true,
-  ): Promise<readonly number[]> {
-    if (!dialog) return this.#thread.tokenize(text, hasOuterTokens, signal);
+  ): Promise<Tokens> {
+    if (!dialog) return this.#thread.tokenize(text, hasOuterTokens, most, signal);
     requireKnownOptions(options);
     this.#requireTexts(dialog);
     const messages = dialog.messages.map((message) => ({ ...message, content: textOfContent(message.content) }));
+    requireReadable(
+      messages.reduce((sum, { content }) => sum + content.length, 0),
+      this.#name,
+    );
     const templateArguments = options.chat_template_kwargs ?? {};
-    return this.#thread.tokenizeDialog({ messages, templateArguments, prefix: prefix ?? '' }, signal);
+    return this.#thread.tokenizeDialog({ messages, templateArguments, prefix: prefix ?? '' }, most, signal);
   }
 
   #requireTexts(dialog: ImageChatDialog): void {

@@ -3,6 +3,7 @@ import { InferenceException } from '../../replicas/process/inference-exception.t
 import type { CallContext } from '../../rpc/index.ts';
 import type { Truncate, VectorEngine } from '../embedding/embedder.ts';
 import type { PipelineModel } from './pipeline-model.ts';
+import { requireReadable, TOKEN_CHARACTERS } from './readable-texts.ts';
 import type { Pooling, TextModelFacts } from './token-vectors.ts';
 
 export interface TextVectorsOptions {
@@ -32,10 +33,6 @@ const USUAL_MAX_TOKENS = 512;
 const BATCH_TOKENS = 512;
 /** Characters of a text that are read together for tokens. */
 const BATCH_CHARACTERS = 100_000;
-/** Most characters of a text that is read whole. More may take longer than a replica may be silent. */
-const MOST_CHARACTERS = 10_000_000;
-/** Characters that a token has at most in nearly all texts. */
-const TOKEN_CHARACTERS = 64;
 
 /** Vectors of texts with a model of Transformers.js. */
 export class TextVectors implements VectorEngine {
@@ -124,8 +121,7 @@ export class TextVectors implements VectorEngine {
 
   /** Returns the tokens of texts, which the thread reads in several steps. Throws `InvalidPrompt` for huge ones. */
   async #tokens(texts: readonly string[], signal: AbortSignal): Promise<(readonly number[])[]> {
-    if (texts.some(({ length }) => length > MOST_CHARACTERS))
-      throw this.#refusal('InvalidPrompt', `${this.modelName} reads at most ${MOST_CHARACTERS} characters of a text`);
+    for (const text of texts) requireReadable(text.length, this.modelName);
     const all: (readonly number[])[] = [];
     while (all.length < texts.length) {
       const step: string[] = [];

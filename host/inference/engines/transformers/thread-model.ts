@@ -12,6 +12,7 @@ import type {
   Texts,
   Tokens,
 } from './generation-thread.ts';
+import { requireReadable } from './readable-texts.ts';
 
 /** A signal without a limit. */
 const UNLIMITED = new AbortController().signal;
@@ -58,20 +59,23 @@ export class ThreadModel {
     return this.#thread.isBusy;
   }
 
-  async tokenize(text: string, hasOuterTokens: boolean, signal: AbortSignal): Promise<readonly number[]> {
-    return (await this.#ask<Tokens>({ kind: 'tokenize', text, hasOuterTokens }, signal)).tokens;
+  /**
+   * Reads all tokens of a text, or at least one more than `most`. Rejects with `InvalidPrompt` for a huge text.
+   */
+  async tokenize(text: string, hasOuterTokens: boolean, most: number, signal: AbortSignal): Promise<Tokens> {
+    requireReadable(text.length, this.#name);
+    return this.#ask<Tokens>({ kind: 'tokenize', text, hasOuterTokens, most }, signal);
   }
 
-  /** Rejects with `ChatTemplateException` for a dialog that the template of the model does not take. */
-  async tokenizeDialog(dialog: Dialog, signal: AbortSignal): Promise<readonly number[]> {
-    const work = this.#thread.run({ kind: 'tokenize-dialog', dialog }, signal) as Promise<Tokens>;
-    const { tokens } = await work.catch((error: unknown) => {
+  /** Like `tokenize`. Rejects with `ChatTemplateException` for a dialog that the model's template does not take. */
+  async tokenizeDialog(dialog: Dialog, most: number, signal: AbortSignal): Promise<Tokens> {
+    const work = this.#thread.run({ kind: 'tokenize-dialog', dialog, most }, signal) as Promise<Tokens>;
+    return work.catch((error: unknown) => {
       if (!(error instanceof RefusedByRuntime)) throw error;
       throw fail('ChatTemplateException', `${this.#name} cannot take this dialog: ${error.message}`, {
         data: { model_name: this.#name },
       });
     });
-    return tokens;
   }
 
   detokenize(tokens: readonly number[], signal: AbortSignal): Promise<Texts> {
