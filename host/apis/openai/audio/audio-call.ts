@@ -2,15 +2,24 @@ import type { Blame } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
 import { includesLogprobs, type TranscriptionRequest, type TranslationRequest } from './audio-fields.ts';
 
-/** What causes errors of audio. */
-export const AUDIO_BLAME: Blame = {
+const AUDIO_BLAME: Blame = {
   VideoReadingException: 'file',
   AudioReadingException: 'file',
   MediaTooLongException: 'file',
-  'params.language': 'language',
+  params: '',
+  'params.initial_prompt': 'prompt',
   'params.task': 'model',
   'params.vad_parameters': 'chunking_strategy',
+  'params.vad_parameters.speech_pad_ms': 'chunking_strategy.prefix_padding_ms',
+  'params.vad_parameters.min_silence_duration_ms': 'chunking_strategy.silence_duration_ms',
 };
+
+/** Where the arguments of the deployment are in a request. */
+export const audioBlame = ({ response_format: format }: TranscriptionRequest | TranslationRequest): Blame => ({
+  ...AUDIO_BLAME,
+  'params.word_timestamps': format === 'diarized_json' ? 'response_format' : 'timestamp_granularities',
+  'params.logprobs': format === 'verbose_json' ? 'response_format' : 'include',
+});
 
 /** The forms of a streamed answer. */
 const STREAMED_FORMATS: readonly string[] = ['json', 'text', 'diarized_json'];

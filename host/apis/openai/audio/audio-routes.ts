@@ -1,7 +1,7 @@
 import type { Context } from 'koa';
 import { RUN_FAILURES } from '../../openapi/index.ts';
 import { drained } from '../../../base/core/async/async-values.ts';
-import { AUDIO_BLAME, transcriptionParams, translationParams } from './audio-call.ts';
+import { audioBlame, transcriptionParams, translationParams } from './audio-call.ts';
 import { blaming } from '../blame.ts';
 import type { ModelDirectory } from '../../../inference/deployments/index.ts';
 import { deploymentFor, resolveModel } from '../models/model-names.ts';
@@ -155,12 +155,12 @@ function transcribed(
 /** Runs the work for a request with its audio, whose files are removed at the end. */
 function withAudio<T>(
   ctx: Context,
-  { file, request }: FormRequest<{ readonly audio_track?: number | null | undefined }>,
+  { file, request }: FormRequest<TranscriptionRequest | TranslationRequest>,
   options: OpenAiHttpOptions,
   work: (sound: OpenedSound, context: RunContext) => Promise<T>,
 ): Promise<T> {
   return withinTime(ctx, options, (context) =>
-    blaming(AUDIO_BLAME, async () => {
+    blaming(audioBlame(request), async () => {
       await using sound = await openSound(file, options.openai, context.signal, request);
       return await work(sound, context);
     }),

@@ -50,7 +50,7 @@ function chatBlame(request: PromptedRequest): Blame {
     ...(request.response_format != null && { InvalidSamplingParams: 'response_format' }),
     ...samplingBlame(request),
     'sampling_params.max_tokens': request.max_completion_tokens == null ? 'max_tokens' : 'max_completion_tokens',
-    'sampling_params.logprobs': 'top_logprobs',
+    'sampling_params.logprobs': request.top_logprobs == null ? 'logprobs' : 'top_logprobs',
     ...toolBlame(request),
   };
 }

@@ -71,6 +71,8 @@ export function completionPlan(request: CompletionRequest, { adapter }: Resolved
         'sampling_params.structured_outputs.json': 'response_format.json_schema.schema',
       }),
       ...(tries > count && { 'sampling_params.n': 'best_of' }),
+      // The best answers are found by their log-probabilities.
+      ...(tries > count && logprobs == null && { 'sampling_params.logprobs': 'best_of' }),
     },
   };
 }

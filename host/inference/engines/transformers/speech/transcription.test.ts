@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { TransformersDeployment } from 'aana-host';
+import { APIError } from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { startOpenAiApp } from '../../../../apis/openai/fixtures/openai-app.ts';
@@ -147,14 +148,19 @@ Speech('answers /v1/audio/transcriptions in place of Whisper', async () => {
   const file = () => createReadStream(speechPath());
   const answer = await at.client.audio.transcriptions.create({ file: file(), model: 'moonshine' });
   assert.ok(wordErrors(SPOKEN.kennedy, answer.text) <= 1, answer.text);
-  const refused = await errorOf(
-    at.client.audio.transcriptions.create({
-      ...{ file: file(), model: 'moonshine', response_format: 'verbose_json' },
-      timestamp_granularities: ['word'],
-    }),
-    Error,
-  );
-  assert.match(refused.message, /does not have it/);
+  for (const [more, param] of [
+    [{ response_format: 'verbose_json' }, 'response_format'],
+    [{ response_format: 'json', include: ['logprobs'] }, 'include'],
+    [{ prompt: 'A speech.' }, 'prompt'],
+    [{ temperature: 0.5 }, 'temperature'],
+    [{ language: 'de' }, 'language'],
+    [{ chunking_strategy: { type: 'server_vad', prefix_padding_ms: 100 } }, 'chunking_strategy.prefix_padding_ms'],
+  ] as const) {
+    const request = { file: file(), model: 'moonshine', ...more } as const;
+    const refused = await errorOf(at.client.audio.transcriptions.create(request as never), APIError);
+    assert.equal([refused.status, refused.param], [400, param], refused.message);
+    assert.match(refused.message, `'${param}': test-moonshine-tiny `);
+  }
 });
 
 const missing =
