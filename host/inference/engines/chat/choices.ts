@@ -58,7 +58,7 @@ export async function* several<Details extends GenerationDetails | undefined>(
 }
 
 /** Returns the details of several answers. Their prompt counts once. */
-function ofAll<Details extends GenerationDetails | undefined>(
+export function ofAll<Details extends GenerationDetails | undefined>(
   all: readonly Details[],
 ): GenerationDetails | Extract<Details, undefined> {
   const known = all.flatMap((details) => details ?? []);

@@ -55,6 +55,25 @@ Text('answers chats and completions, whole and in pieces', async () => {
   assert.is(whole.choices.length, 4);
 });
 
+Text('answers of one request are generated one after the other, with their own seeds', async () => {
+  const request = { model, messages, max_tokens: 6, n: 3, temperature: 1, seed: 5, stream: true } as const;
+  const texts = ['', '', ''];
+  const order: number[] = [];
+  for await (const { choices } of await at.client.chat.completions.create(request))
+    for (const { index, delta } of choices) {
+      if (!delta.content) continue;
+      texts[index] += delta.content;
+      if (order.at(-1) !== index) order.push(index);
+    }
+  assert.equal(order, [0, 1, 2]);
+  for (const [index, text] of texts.entries()) {
+    const alone = await at.client.chat.completions.create({
+      ...{ model, messages, max_tokens: 6, temperature: 1, seed: 5 + index },
+    });
+    assert.is(alone.choices[0]?.message.content, text);
+  }
+});
+
 Text('names what the runtime lacks as the request does', async () => {
   const tool = { type: 'function', function: { name: 'f', parameters: {} } };
   for (const [path, more, param] of [

@@ -9,7 +9,7 @@ import {
 } from '../../../base/schemas/index.ts';
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
 import type { CallContext } from '../../rpc/index.ts';
-import { answerCount, samplingOfAnswer, several } from '../chat/choices.ts';
+import { answerCount, numbered, ofAll, samplingOfAnswer } from '../chat/choices.ts';
 import { requireTaken } from '../chat/media.ts';
 import type { ChatArgs, CountTokensArgs, GenerateArgs } from '../chat/text-arguments.ts';
 import { generate, type TextModel, textMethods } from '../chat/text-methods.ts';
@@ -33,7 +33,6 @@ interface TextGenerationSpec extends Omit<GenerationSpec, 'transformers'> {
   /** 0 is the length that the model was trained with. */
   readonly n_ctx?: number;
   readonly default_sampling_params: SamplingParams;
-  readonly calls: number;
 }
 
 type Pieces = AsyncGenerator<TextChunk, GenerationDetails>;
@@ -66,7 +65,8 @@ export async function start(spec: TextGenerationSpec, _context: StartContext): P
 }
 
 class TransformersTextModel implements TextModel {
-  readonly mostPrompts: number;
+  /** The thread computes one step at a time, and each prompt takes memory until its answer ends. */
+  readonly mostPrompts = 1;
   /** Tokens that one dialog can hold, with its answer. */
   readonly contextTokens: number;
   readonly #name: string;
@@ -86,7 +86,6 @@ class TransformersTextModel implements TextModel {
       wanted === 0
         ? (trainedTokens ?? DEFAULT_TOKENS)
         : (wanted ?? Math.min(DEFAULT_TOKENS, trainedTokens ?? Infinity));
-    this.mostPrompts = spec.calls;
     this.#name = spec.model_name;
     this.#thread = thread;
     this.#defaults = spec.default_sampling_params;
@@ -102,11 +101,11 @@ class TransformersTextModel implements TextModel {
   }
 
   chatPieces(args: ChatArgs, context: CallContext): Pieces {
-    return this.#answers(args, context, (one, of) => this.#chatPieces(one, of));
+    return this.#answers(args, (one, index) => this.#chatPieces(one, index, context));
   }
 
   pieces(args: GenerateArgs, context: CallContext): Pieces {
-    return this.#answers(args, context, (one, of) => this.#pieces(one, of));
+    return this.#answers(args, (one, index) => this.#pieces(one, index, context));
   }
 
   async countTokens(args: CountTokensArgs, context: CallContext): Promise<{ tokens: number; max_tokens: number }> {
@@ -132,46 +131,56 @@ class TransformersTextModel implements TextModel {
     return { text };
   }
 
-  /** Runs a generation of its own for each answer. */
-  #answers<Args extends ChatArgs | GenerateArgs>(
+  /** Runs a generation of its own for each answer, one after the other. */
+  async *#answers<Args extends ChatArgs | GenerateArgs>(
     args: Args,
-    context: CallContext,
-    run: (args: Args, context: CallContext) => Pieces,
+    run: (args: Args, index: number) => Pieces,
   ): Pieces {
     const count = answerCount(args.sampling_params);
-    if (count === 1) return run(args, context);
-    return several(count, context.signal, (index, signal) =>
-      run(
-        { ...args, sampling_params: samplingOfAnswer(this.#defaults, args.sampling_params, index) },
-        { ...context, signal },
-      ),
-    );
+    if (count === 1) return yield* run(args, 0);
+    const defaults = this.#defaults;
+    const all: GenerationDetails[] = [];
+    for (let index = 0; index < count; index += 1) {
+      const sampling = samplingOfAnswer(defaults, args.sampling_params, index);
+      all.push(yield* run({ ...args, sampling_params: sampling }, index));
+    }
+    return ofAll(all);
   }
 
   async *#chatPieces(
     { sampling_params: wanted, prompt_tokens: tellsPrompt, ...args }: ChatArgs,
+    index: number,
     context: CallContext,
   ): Pieces {
     requireKnownOptions(args);
     const read = await this.#tokensOf(args, context, this.#mostTokens);
     const prompt = this.#withRoom(read);
-    if (tellsPrompt) yield { text: '', prompt_tokens: prompt.length };
+    if (tellsPrompt) yield numbered({ text: '', prompt_tokens: prompt.length }, index);
     const { assistant_prefix: prefix } = args;
-    if (prefix) yield { text: prefix };
-    return yield* this.#run(prompt, wanted, context);
+    if (prefix) yield numbered({ text: prefix }, index);
+    return yield* this.#run(prompt, index, wanted, context);
   }
 
-  async *#pieces({ prompt, sampling_params: wanted, ...args }: GenerateArgs, context: CallContext): Pieces {
+  async *#pieces(
+    { prompt, sampling_params: wanted, ...args }: GenerateArgs,
+    index: number,
+    context: CallContext,
+  ): Pieces {
     requireKnownOptions(args);
     if (typeof prompt !== 'string') this.#requireTokens(prompt, 'prompt');
     const read =
       typeof prompt === 'string'
         ? await this.#thread.tokenize(prompt, true, this.#mostTokens, context.signal)
         : { tokens: prompt, isPart: false };
-    return yield* this.#run(this.#withRoom(read), wanted, context);
+    return yield* this.#run(this.#withRoom(read), index, wanted, context);
   }
 
-  async *#run(prompt: readonly number[], wanted: SamplingParams | null | undefined, context: CallContext): Pieces {
+  async *#run(
+    prompt: readonly number[],
+    index: number,
+    wanted: SamplingParams | null | undefined,
+    context: CallContext,
+  ): Pieces {
     const began = performance.now();
     const merged = mergeSampling(this.#defaults, withinLimit(this.#defaults, wanted, context));
     requireKnownSampling(wanted, merged);
@@ -215,7 +224,7 @@ class TransformersTextModel implements TextModel {
         const known = isEnded ? text + (await answer.end()) : text;
         const { text: released, stop } = count > minTokens ? stops.add(known) : { text: known, stop: undefined };
         const piece = isEnded && stop === undefined ? released + stops.rest() : released;
-        if (piece !== '') yield { text: piece };
+        if (piece !== '') yield numbered({ text: piece }, index);
         if (stop !== undefined) return details(count, 'stop', stop);
         if (isEnded) return isEnd ? details(count - 1, 'stop') : details(count, 'length');
       }

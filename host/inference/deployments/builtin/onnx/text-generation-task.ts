@@ -76,9 +76,8 @@ export const textGenerationVariant = {
 /** Returns the length of a model's files, and the part of a replica's spec that only this task has. */
 export async function textGenerationSpec(
   { model_id: id, dtype, model_kwargs: kwargs = {}, default_sampling_params: sampling = {} }: TextGenerationConfig,
-  calls: number,
   context: PrepareContext,
 ): Promise<{ readonly bytes: number; readonly spec: ReplicaSpec }> {
   const { bytes, ...files } = await pullTextModel(id, dtype, context);
-  return { bytes, spec: { ...files, ...kwargs, calls, default_sampling_params: sampling } };
+  return { bytes, spec: { ...files, ...kwargs, default_sampling_params: sampling } };
 }

@@ -195,7 +195,7 @@ export const TransformersDeployment = defineDeployment({
     requireProcessors('TransformersDeployment', context);
     const { model_id: id, task } = config;
     const { bytes, spec } = await (task === TEXT_GENERATION
-      ? textGenerationSpec(config, CALLS, context)
+      ? textGenerationSpec(config, context)
       : pipelineSpec(config, task, context));
     return {
       ...spec,
