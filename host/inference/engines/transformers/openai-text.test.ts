@@ -18,10 +18,11 @@ const Text = suite(TITLE);
 const folder = await mkdtemp(join(tmpdir(), 'aana-openai-text-'));
 const model = 'onnx';
 const messages = [{ role: 'user' as const, content: 'Hi' }];
+const file = join(folder, 'decoder.gguf');
+const store = new ModelStore({ cacheDir: process.env['AANA_CACHE_DIR'] ?? '', log: silentLogger });
 let at: OpenAiApp;
 
 Text.before(async () => {
-  const file = join(folder, 'decoder.gguf');
   writeTinyDecoder(file, { type: 'q8_0' });
   const template = '{% for message in messages %}<|start|>{{ message.content }}{% endfor %}';
   at = await startOpenAiApp({
@@ -40,6 +41,7 @@ Text.before(async () => {
 });
 Text.after(async () => {
   await at?.[Symbol.asyncDispose]();
+  await store.remove(`${file}@onnx_q8`);
   await rm(folder, { recursive: true });
 });
 
@@ -100,7 +102,6 @@ Text('names what the runtime lacks as the request does', async () => {
 const cannot =
   cannotRun ??
   (await unlessOffline(async () => {
-    const store = new ModelStore({ cacheDir: process.env['AANA_CACHE_DIR'] ?? '', log: silentLogger });
     for (const id of ['onnxruntime', 'transformers']) await store.pull(id);
     return undefined;
   }));
