@@ -66,7 +66,10 @@ Guards('a key of ours is the key of the client; its scopes hold, and its user is
   await errorOf(client.audio.translations.create(await upload()), PermissionDeniedError);
   const missing = await errorOf(withKey(at, all).audio.transcriptions.create(await upload()), NotFoundError);
   assert.is(missing.code, 'model_not_found');
-  assert.match(missing.message, /add a model of speech to text \(WhisperDeployment or TransformersDeployment\) to its deployments/);
+  assert.match(
+    missing.message,
+    /add a model of speech to text \(WhisperDeployment or TransformersDeployment\) to its deployments/,
+  );
 });
 
 Guards('a key for some models sees and uses these, and no others', async () => {
