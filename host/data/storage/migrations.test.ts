@@ -19,7 +19,7 @@ function breaking(sql: string): string[] {
     .filter((statement) => statement !== '');
   const made = statements.map((statement) => /^create table (\w+)/i.exec(statement)?.[1]);
   return statements.filter((statement) => {
-    if (/^create (table|index|function|trigger)\b|^update\b/i.test(statement)) return false;
+    if (/^create (table|index|view|function|trigger)\b|^update\b/i.test(statement)) return false;
     const [, table] = /^(?:create unique index \w+ on|insert into|alter table) (\w+)/i.exec(statement) ?? [];
     if (table !== undefined && made.includes(table)) return false;
     if (!/^alter table \w+ add column/i.test(statement)) return true;

@@ -1,14 +1,14 @@
 // Responses in the background whose host is killed while it makes them.
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import OpenAI from 'openai';
 import { test } from 'uvu';
 import * as assert from 'uvu/assert';
 import { writeTinyLlama } from '../../../../../native/lib/fixtures/tiny-llama.ts';
+import { startHost } from '../../fixtures/mortal-hosts.ts';
 import { cannotRun } from '../../../../inference/engines/fixtures/cannot-run.ts';
 import { until } from '../../../../test/helpers/server.ts';
 import { skip } from '../../../../test/skip.ts';
@@ -16,15 +16,10 @@ import { skip } from '../../../../test/skip.ts';
 type Response = OpenAI.Responses.Response;
 type Event = OpenAI.Responses.ResponseStreamEvent;
 
-const HOST = fileURLToPath(new URL('../../batches/fixtures/batch-host.js', import.meta.url));
 const RESPONSES = 60;
 
-async function startHost(folder: string): Promise<{ readonly process: ChildProcess; readonly client: OpenAI }> {
-  const child = fork(HOST, [folder], {
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: { ...process.env, AANA_DATA_DIR: join(folder, 'data') },
-  });
-  const [url] = (await once(child, 'message')) as [string];
+async function startClient(folder: string): Promise<{ readonly process: ChildProcess; readonly client: OpenAI }> {
+  const { process: child, url } = await startHost(folder);
   return { process: child, client: new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0 }) };
 }
 
@@ -33,7 +28,7 @@ const hasEnded = ({ status }: Response): boolean => status !== 'queued' && statu
 test('the next host makes responses after theirs was killed, and those that have ended stay as they are', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'aana-background-'));
   writeTinyLlama(join(folder, 'tiny.gguf'));
-  let host = await startHost(folder);
+  let host = await startClient(folder);
   const found = (ids: readonly string[]): Promise<Response[]> =>
     Promise.all(ids.map((id) => host.client.responses.retrieve(id)));
   try {
@@ -58,7 +53,7 @@ test('the next host makes responses after theirs was killed, and those that have
         break;
       }
       await exited;
-      host = await startHost(folder);
+      host = await startClient(folder);
       if (!hasEnded(await host.client.responses.retrieve(streamed))) break; // else it had ended before the kill
     }
     const events: Event[] = [];
