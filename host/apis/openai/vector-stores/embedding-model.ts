@@ -1,4 +1,4 @@
-import { AanaError, fail } from '../../../base/core/errors.ts';
+import { fail } from '../../../base/core/errors.ts';
 import type { RequestContext } from '../../../base/core/request-context.ts';
 import type { CallOptions, ModelDirectory } from '../../../inference/deployments/index.ts';
 import { CAPABILITIES, capabilitiesOf } from '../models/capabilities.ts';
@@ -54,11 +54,7 @@ export function embeddingModel(
     embed: async (sentences, context) =>
       ((await call('embed_batch', { sentences, truncate: 'end' }, context)) as EmbeddedBatch).embedding,
     count: model.methods.has('count_tokens')
-      ? (text, context) =>
-          models
-            .call(model.name, 'count_tokens', { text }, context)
-            .catch(tokensOfTooLong)
-            .then((counted) => counted as TokenCount)
+      ? (text, context) => models.call(model.name, 'count_tokens', { text }, context) as Promise<TokenCount>
       : undefined,
   };
 }
@@ -81,11 +77,4 @@ function named(models: ModelDirectory, name: string) {
   } catch {
     throw fail('NoEmbeddingModel', `${SETTING} names ${name}, which is no deployment for embeddings`);
   }
-}
-
-/** Returns the tokens that the refusal of a text tells. Throws other errors. */
-function tokensOfTooLong(error: unknown): TokenCount {
-  if (!(error instanceof AanaError && error.name === 'PromptTooLongException')) throw error;
-  const { prompt_len: tokens, max_len } = error.data as { readonly prompt_len: number; readonly max_len: number };
-  return { tokens, max_tokens: max_len };
 }

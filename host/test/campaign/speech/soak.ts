@@ -61,7 +61,7 @@ class Soak {
     const [speech = new Float32Array(0)] = await readWav(speechPath());
     const audio = await this.#files.write(speech);
     const pid = replicaPid(this.#manager);
-    // The memory of windows grows until so many requests with the largest options have met, and is then used again.
+    // Memory grows until this number of requests of each kind runs at the same time. Later requests use it again.
     const { signal } = new AbortController();
     await Promise.all(Array.from({ length: MOST_OPEN }, () => this.#live(speech, signal)));
     await Promise.all(Array.from({ length: MOST_OPEN }, () => this.#transcribed(audio, LARGEST, signal)));
