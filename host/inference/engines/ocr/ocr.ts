@@ -5,6 +5,7 @@ import type { ImageReference } from '../../../base/schemas/index.ts';
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
 import type { CallContext } from '../../rpc/index.ts';
 import { ComputeThread, RefusedByRuntime } from '../onnx/compute-thread.ts';
+import { runFailed } from '../onnx/run-failed.ts';
 import type { FoundLine, OcrAnswer, OcrQuestion, OcrThreadSpec } from './ocr-thread.ts';
 
 /** The configuration of a replica, made by `inference/deployments/builtin/onnx/ocr-deployment.ts`. */
@@ -77,13 +78,7 @@ class Ocr {
     const data = await readFile(await this.#artifactPath(pixels));
     const { min_confidence: minConfidence, box_threshold: boxThreshold, unclip_ratio: unclipRatio } = this.#settings;
     const question = { width, height, data, minConfidence, boxThreshold, unclipRatio };
-    const { lines } = await this.#thread.run(question, signal).catch((error: unknown) => {
-      if (!(error instanceof RefusedByRuntime)) throw error;
-      throw fail('OnnxRunFailed', `${this.#name} cannot read the image: ${error.message}`, {
-        data: { model_name: this.#name },
-        cause: error,
-      });
-    });
+    const { lines } = await this.#thread.run(question, signal).catch(runFailed(this.#name, 'read the image'));
     return lines.map(({ text, confidence, box, isUpsideDown }) => ({
       text,
       confidence,

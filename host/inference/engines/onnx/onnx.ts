@@ -4,6 +4,7 @@ import type { Implementation, StartContext } from '../../replicas/process/implem
 import type { CallContext } from '../../rpc/index.ts';
 import { wrongArgument } from '../wrong-argument.ts';
 import { ComputeThread, RefusedByRuntime } from './compute-thread.ts';
+import { runFailed } from './run-failed.ts';
 import type { GraphAnswer, GraphQuestion, GraphSpec, LoadedGraph } from './graph-thread.ts';
 import type { OnnxTensor, OnnxValue } from './runtime.ts';
 import {
@@ -73,9 +74,7 @@ class OnnxModel {
     { signal }: CallContext,
   ): Promise<{ outputs: Readonly<Record<string, TensorAnswer>> }> {
     const question = { feeds: this.#feeds(inputs), outputs: this.#wanted(outputs) };
-    const { outputs: computed } = await this.#thread.run(question, signal).catch((error: unknown) => {
-      throw error instanceof RefusedByRuntime ? this.#refused(error) : error;
-    });
+    const { outputs: computed } = await this.#thread.run(question, signal).catch(runFailed(this.#name));
     requireRoom(Object.values(computed), encoding);
     const answers = Object.entries(computed).map(([name, tensor]) => [name, answerOf(tensor, encoding)]);
     return { outputs: Object.fromEntries(answers) as Readonly<Record<string, TensorAnswer>> };
@@ -98,13 +97,6 @@ class OnnxModel {
     const names = this.graph.outputs.map(({ name }) => name);
     for (const name of outputs ?? []) if (!names.includes(name)) throw unknownName('outputs', name, names);
     return outputs ? [...new Set(outputs)] : names;
-  }
-
-  #refused(error: RefusedByRuntime): AanaError {
-    return fail('OnnxRunFailed', `${this.#name} cannot compute with these inputs: ${error.message}`, {
-      data: { model_name: this.#name },
-      cause: error,
-    });
   }
 }
 

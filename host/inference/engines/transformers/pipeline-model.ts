@@ -1,5 +1,6 @@
 import { fail } from '../../../base/core/errors.ts';
 import { ComputeThread, RefusedByRuntime } from '../onnx/compute-thread.ts';
+import { runFailed } from '../onnx/run-failed.ts';
 import type { LoadedPipeline, PipelineAnswer, PipelineQuestion, PipelineSpec } from './pipeline-thread.ts';
 
 export interface PipelineModelSpec extends Omit<PipelineSpec, 'transformers'> {
@@ -37,15 +38,7 @@ export class PipelineModel {
   }
 
   /** Rejects with the signal's reason, or with `OnnxRunFailed` where the model cannot compute with these inputs. */
-  async ask(question: PipelineQuestion, signal: AbortSignal): Promise<PipelineAnswer> {
-    try {
-      return await this.thread.run(question, signal);
-    } catch (error) {
-      if (!(error instanceof RefusedByRuntime)) throw error;
-      throw fail('OnnxRunFailed', `${this.name} cannot compute with these inputs: ${error.message}`, {
-        data: { model_name: this.name },
-        cause: error,
-      });
-    }
+  ask(question: PipelineQuestion, signal: AbortSignal): Promise<PipelineAnswer> {
+    return this.thread.run(question, signal).catch(runFailed(this.name));
   }
 }

@@ -1,6 +1,7 @@
 import { fail } from '../../../base/core/errors.ts';
 import { InferenceException } from '../../replicas/process/inference-exception.ts';
 import { ComputeThread, RefusedByRuntime } from '../onnx/compute-thread.ts';
+import { runFailed } from '../onnx/run-failed.ts';
 import type {
   AnswerRules,
   Dialog,
@@ -110,13 +111,7 @@ export class ThreadModel {
   }
 
   async #ask<Of extends object>(question: GenerationQuestion, signal: AbortSignal): Promise<Of> {
-    return (this.#thread.run(question, signal) as Promise<Of>).catch((error: unknown) => {
-      if (!(error instanceof RefusedByRuntime)) throw error;
-      throw fail('OnnxRunFailed', `${this.#name} cannot compute with these inputs: ${error.message}`, {
-        data: { model_name: this.#name },
-        cause: error,
-      });
-    });
+    return (this.#thread.run(question, signal) as Promise<Of>).catch(runFailed(this.#name));
   }
 }
 
