@@ -3,6 +3,7 @@ import { packageVersion } from '../base/core/package-root.ts';
 import { ANTHROPIC_API, ANTHROPIC_MODELS, anthropicRoutes } from '../apis/anthropic/index.ts';
 import { createHttpFace, type HttpAppOptions, type HttpFace } from '../apis/http/index.ts';
 import { isPaidPath, OPENAI_API, openAiRoutes, type OpenAiRoutesOptions, realtimeRoute } from '../apis/openai/index.ts';
+import { searchPorts } from './ports/host-work.ts';
 import { mediaInput } from './ports/media-input.ts';
 import type { Services } from './services.ts';
 
@@ -69,11 +70,7 @@ function openAiOptions(config: Config, services: Services): OpenAiRoutesOptions 
     files: services.files,
     uploads: services.uploadedParts,
     batches: services.batches,
-    vectorStores: {
-      stores: services.vectorStores,
-      storage: services.storage,
-      embeddingDeployment: config.openai.vector_stores.embedding_deployment,
-    },
+    vectorStores: searchPorts(services, config),
     maxBatchRequests: config.openai.batches.maximum_requests,
   };
 }

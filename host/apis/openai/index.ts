@@ -37,5 +37,6 @@ export { StoredResponses } from './responses/stored/stored-responses.ts';
 export type { RunContext } from './run-context.ts';
 export { AdaptableModel, samplingFields } from './text/sampling-fields.ts';
 export { type AnswerHead, newHead, prefixedId } from './text/values.ts';
+export { type SearchPorts, searchScope, type SearchScopes } from './vector-stores/search-stores.ts';
 export { ingestWork } from './vector-stores/ingest-work.ts';
 export { VectorStores } from './vector-stores/vector-stores.ts';

@@ -1,19 +1,41 @@
-import { backgroundWork, batchWork, ingestWork, mediaOpener, OPENAI_BATCHES } from '../../apis/openai/index.ts';
+import {
+  backgroundWork,
+  batchWork,
+  ingestWork,
+  mediaOpener,
+  OPENAI_BATCHES,
+  type SearchPorts,
+  searchScope,
+  type SearchScopes,
+} from '../../apis/openai/index.ts';
 import type { Config } from '../../base/config/index.ts';
 import { MESSAGE_BATCHES } from '../../apis/anthropic/index.ts';
 import type { HostWork } from '../../data/tasks/index.ts';
 import type { Services } from '../services.ts';
 import { mediaInput } from './media-input.ts';
 
+type SearchServices = Pick<Services, 'storage' | 'directory' | 'vectorStores'>;
+
+/** Returns what searches of vector stores need, over the parts of an application. */
+export function searchPorts({ storage, directory, vectorStores }: SearchServices, { openai }: Config): SearchPorts {
+  const { embedding_deployment: embeddingDeployment } = openai.vector_stores;
+  return { storage, stores: vectorStores, models: directory, embeddingDeployment };
+}
+
+/** The vector stores are made after the work of tasks, so they are taken when a task runs. */
+function searchScopesOf(services: SearchServices, config: Config): SearchScopes {
+  return (caller, rights) => searchScope(searchPorts(services, config), caller, rights);
+}
+
 /** Returns the work of tasks that make responses, over the parts of an application. */
-export function backgroundWorkOf(
-  { storage, directory, responses }: Pick<Services, 'storage' | 'directory' | 'responses'>,
-  { openai, limits }: Config,
-): HostWork {
+export function backgroundWorkOf(services: SearchServices & Pick<Services, 'responses'>, config: Config): HostWork {
+  const { storage, directory, responses } = services;
+  const { openai, limits } = config;
   const endpoint = backgroundWork({
     storage,
     models: directory,
     responses,
+    search: searchScopesOf(services, config),
     maxDialogBytes: limits.max_json_bytes,
     maxStoredBytes: openai.responses.maximum_stored_bytes_per_user || undefined,
   });
@@ -25,7 +47,7 @@ export const BATCH_FORMATS = [OPENAI_BATCHES, MESSAGE_BATCHES] as const;
 
 /** Returns the work of the tasks of batches, over the parts of an application. */
 export function batchWorkOf(
-  services: Pick<Services, 'storage' | 'files' | 'directory' | 'responses' | 'uploads' | 'openMedia'>,
+  services: SearchServices & Pick<Services, 'files' | 'responses' | 'uploads' | 'openMedia'>,
   config: Config,
 ): HostWork {
   const { storage, files, directory, responses } = services;
@@ -38,6 +60,7 @@ export function batchWorkOf(
     files,
     models: directory,
     responses,
+    search: searchScopesOf(services, config),
     openMedia: mediaOpener({
       openai: mediaInput(services, config),
       limits,

@@ -62,7 +62,7 @@ export function messageBatchRoutes(router: HostRouter, options: OpenAiHttpOption
           total: request.requests.length,
           metadata: null,
           outputExpiresAfterS: undefined,
-          deployments: allowedDeployments(caller.scopes, MESSAGES_PATH),
+          rights: { deployments: allowedDeployments(caller.scopes, MESSAGES_PATH), scopes: caller.scopes },
         });
         return shown(ctx, batch);
       } catch (error) {

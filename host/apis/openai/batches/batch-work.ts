@@ -4,6 +4,7 @@ import { parseInput, type ServedEndpoint } from '../../../endpoints/registry/ind
 import type { HostedToolsPolicy } from '../hosted-tools.ts';
 import type { OpenMedia } from '../media/media-part.ts';
 import type { UserResponses } from '../responses/stored/stored-responses.ts';
+import type { SearchScopes } from '../vector-stores/search-stores.ts';
 import { type ModelDirectory, onlyModels } from '../../../inference/deployments/index.ts';
 import { batchHasEnded } from '../../../data/storage/index.ts';
 import { BatchAttempt, type BatchAttemptOptions } from './batch-attempt.ts';
@@ -11,6 +12,7 @@ import { BatchAttempt, type BatchAttemptOptions } from './batch-attempt.ts';
 export interface BatchWorkOptions extends BatchAttemptOptions {
   readonly models: ModelDirectory;
   readonly responses: ForCallers<UserResponses>;
+  readonly search: SearchScopes;
   readonly openMedia: OpenMedia;
   /** Whether a parameter without effect is refused. */
   readonly strict: boolean;
@@ -24,6 +26,8 @@ export const BatchTask = z.strictObject({
   input_bytes: z.int(),
   /** The deployments that the key of the request allows; null for all. */
   deployments: z.array(z.string()).nullable(),
+  /** The scopes of the key, which say what vector stores it may search; null for all. */
+  scopes: z.array(z.string()).nullable().default([]),
 });
 export type BatchTask = z.output<typeof BatchTask>;
 
@@ -32,7 +36,7 @@ const BATCH_PATH = '/v1/batches';
 
 /** Returns the work of the tasks of batches. The output of a task is the id of its batch. */
 export function batchWork(options: BatchWorkOptions): ServedEndpoint {
-  const { storage, models, responses, openMedia, strict, hostedTools, limits } = options;
+  const { storage, models, responses, search, openMedia, strict, hostedTools, limits } = options;
   return {
     name: 'batches',
     path: BATCH_PATH,
@@ -43,12 +47,18 @@ export function batchWork(options: BatchWorkOptions): ServedEndpoint {
     streaming: false,
     validate: (input) => parseInput(BatchTask, input),
     run: async ({ input, userId, signal, traceparent, meter, onProgress = () => {} }) => {
-      const { batch_id: id, input_bytes: inputBytes, deployments } = input as BatchTask;
+      const { batch_id: id, input_bytes: inputBytes, deployments: names, scopes } = input as BatchTask;
+      const deployments = names && new Set(names);
+      const caller = { userId, traceparent };
       const batch = await storage.inTrace(traceparent).write(({ batchRuns }) => batchRuns.begin(id));
       if (batch && !batchHasEnded(batch.status)) {
         const scope = {
-          models: onlyModels(models, deployments && new Set(deployments)),
-          dialogs: { store: responses.as({ userId }), maxBytes: limits.max_json_bytes },
+          models: onlyModels(models, deployments),
+          dialogs: {
+            store: responses.as({ userId }),
+            maxBytes: limits.max_json_bytes,
+            search: search(caller, { deployments, scopes }),
+          },
           openMedia,
           strict,
           hostedTools,

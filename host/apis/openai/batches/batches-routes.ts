@@ -51,7 +51,7 @@ export function batchesRoutes(router: HostRouter, options: OpenAiHttpOptions): v
         input,
         metadata: request.metadata ?? null,
         outputExpiresAfterS: request.output_expires_after?.seconds,
-        deployments: allowedDeployments(caller.scopes, request.endpoint),
+        rights: { deployments: allowedDeployments(caller.scopes, request.endpoint), scopes: caller.scopes },
       });
       return batchObject(batch);
     },

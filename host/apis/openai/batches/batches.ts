@@ -8,6 +8,7 @@ import { isIdWith } from '../list-page.ts';
 import { type BatchPage, type ListedBatch, pruneBatches, Pruner, type Storage } from '../../../data/storage/index.ts';
 import type { TaskQueue } from '../../../data/tasks/index.ts';
 import { type BatchFormat, formatOf } from './batch-format.ts';
+import type { SearchRights } from '../vector-stores/search-stores.ts';
 import type { BatchTask } from './batch-work.ts';
 
 export interface BatchesOptions {
@@ -31,8 +32,8 @@ export interface BatchOrder {
   readonly metadata: Readonly<Record<string, string>> | null;
   /** Seconds from the creation of the files of the batch to their expiry. Default: the setting of files. */
   readonly outputExpiresAfterS: number | undefined;
-  /** The deployments that the requests may use; null for all. */
-  readonly deployments: ReadonlySet<string> | null;
+  /** The deployments that the requests may use, and the scopes of their key. */
+  readonly rights: SearchRights;
 }
 
 /** The batches of a caller in one API. Other batches are not found. */
@@ -124,7 +125,12 @@ export class Batches implements ForCallers<UserBatches> {
     const now = await storage.now();
     const format = formatOf(formats, order.endpoint);
     const id = format.prefix + timeOrderedId(now);
-    const { input, deployments, metadata, outputExpiresAfterS } = order;
+    const {
+      input,
+      rights: { deployments, scopes },
+      metadata,
+      outputExpiresAfterS,
+    } = order;
     const batch = {
       id,
       endpoint: order.endpoint,
@@ -140,6 +146,7 @@ export class Batches implements ForCallers<UserBatches> {
         batch_id: id,
         input_bytes: input.bytes,
         deployments: deployments && [...deployments],
+        scopes: scopes && [...scopes],
       } satisfies BatchTask,
       files: new Map(),
       executionTimeoutS: ATTEMPT_S,

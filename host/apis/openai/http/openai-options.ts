@@ -6,8 +6,7 @@ import type { UserResponses } from '../responses/stored/stored-responses.ts';
 import type { UserBackground } from '../responses/background/background-responses.ts';
 import type { UserBatches } from '../batches/batches.ts';
 import type { UserFiles, UserUploads } from '../../../data/files/index.ts';
-import type { Storage } from '../../../data/storage/index.ts';
-import type { UserVectorStores } from '../vector-stores/vector-stores.ts';
+import type { SearchPorts } from '../vector-stores/search-stores.ts';
 import type { ModelDirectory } from '../../../inference/deployments/index.ts';
 import type { AudioReference, ImageReference } from '../../../base/schemas/index.ts';
 
@@ -47,12 +46,7 @@ export interface OpenAiRoutesOptions {
   readonly uploads: ForCallers<UserUploads>;
   readonly batches: ForCallers<UserBatches>;
   /** The vector stores, and what searches of them need. */
-  readonly vectorStores: {
-    readonly stores: ForCallers<UserVectorStores>;
-    readonly storage: Pick<Storage, 'inTrace'>;
-    /** The deployment that makes vectors; null for the only one that can. */
-    readonly embeddingDeployment: string | null;
-  };
+  readonly vectorStores: SearchPorts;
   /** Most requests of a batch. */
   readonly maxBatchRequests: number;
 }

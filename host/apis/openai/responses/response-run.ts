@@ -1,7 +1,7 @@
 import type * as z from 'zod';
 import type { ChatOutputWithDetails } from '../../../base/schemas/index.ts';
 import { type MediaPart, MediaParts, type OpenMedia } from '../media/media-part.ts';
-import { answerOf, type ModelCall, withDetails } from '../model-call.ts';
+import { answerOf, withDetails } from '../model-call.ts';
 import type { ModelDirectory } from '../../../inference/deployments/index.ts';
 import { type ResolvedModel, resolveModel } from '../models/model-names.ts';
 import { type ModelRoute, type ModelWish, routed, routeOf, withModel } from '../models/model-route.ts';
@@ -23,8 +23,7 @@ export interface Dialogs {
   readonly store: UserResponses;
   /** Most bytes of the responses that a request continues. */
   readonly maxBytes: number;
-  /** Undefined where the tool `file_search` is refused. */
-  readonly search?: SearchScope;
+  readonly search: SearchScope;
 }
 
 /** A request for a response as a call of a deployment. */
@@ -64,7 +63,7 @@ export async function responseRun(
 ): Promise<ResponseRun> {
   resolveModel(models, request.model, 'chat'); // a wrong name is told before a wrong dialog
   const isBackground = request.background === true;
-  const search = await fileSearchOf(request, isBackground ? undefined : dialogs.search);
+  const search = await fileSearchOf(request, dialogs.search);
   const items = await readItems(request, dialogs);
   const route = routeOf(models, responseWish(request, items), context);
   const callOf = (resolved: ResolvedModel): ResponseCall => {
@@ -72,13 +71,7 @@ export async function responseRun(
       resolved.model,
       isBackground ? 'a response that is made in the background takes no images and hears no audio' : undefined,
     );
-    const call = responseCall(request, items, resolved, media);
-    return {
-      call,
-      media: media.parts,
-      next: (written, outputTokens, canSearch) =>
-        nextCall(call, request, items, resolved, { written, outputTokens, canSearch }),
-    };
+    return { ...turnsOf(request, items, resolved, media), media: media.parts };
   };
   const checked = callOf(route.chosen);
   return {
@@ -90,25 +83,41 @@ export async function responseRun(
   };
 }
 
+function turnsOf(
+  request: StoredRequest,
+  items: GivenItems,
+  resolved: ResolvedModel,
+  media: MediaParts | undefined,
+): ModelTurns {
+  const call = responseCall(request, items, resolved, media);
+  return {
+    call,
+    next: (written, outputTokens, canSearch) =>
+      nextCall(call, request, items, resolved, { written, outputTokens, canSearch }),
+  };
+}
+
 /** A request for a response whose input has been read and is stored. */
 export type StoredRequest = Omit<ResponseRequest, 'input'>;
 
 /**
- * Runs work with the call of a model for a request whose input is stored. Throws errors that name the wrong parameter.
+ * Runs work with the turns of a model for a request whose input is stored, and with the searches that it asks for.
+ * Throws errors that name the wrong parameter.
  */
 export async function withStoredRequest<T>(
   models: ModelDirectory,
   request: StoredRequest,
   input: readonly Item[],
-  { store, maxBytes }: Dialogs,
+  { store, maxBytes, search: scope }: Dialogs,
   context: RunContext,
-  work: (call: ModelCall, context: RunContext) => Promise<T>,
+  work: (turns: ModelTurns, search: FileSearch | undefined, context: RunContext) => Promise<T>,
 ): Promise<T> {
   const { previous_response_id: previous } = request;
   const history = previous == null ? [] : await readHistory(store, previous, maxBytes);
   const items = { history, input };
+  const search = await fileSearchOf(request, scope);
   return withModel(models, responseWish(request, items), context, (resolved, tried) =>
-    work(responseCall(request, items, resolved), tried),
+    work(turnsOf(request, items, resolved, undefined), search, tried),
   );
 }
 

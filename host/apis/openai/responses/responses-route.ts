@@ -24,7 +24,7 @@ import { type EventFormat, namedEvent, sendEvents } from '../http/event-stream.t
 import { readFiles } from '../files/read-files.ts';
 import { mediaOpener } from '../media/media-input.ts';
 import { largeMedia } from '../http/large-parts.ts';
-import { requireSearching, searchScopeOf } from '../vector-stores/store-routes.ts';
+import { searchScopeOf } from '../vector-stores/store-routes.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from '../http/openai-request.ts';
 
 const PATH = '/v1/responses';
@@ -64,8 +64,6 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
       const { dialog, audio } = isHeard ? { dialog: withAudio, audio: [] } : audioOfInput(withoutFiles);
       const request = { ...given, input: dialog };
       await readFiles(ctx, files, options);
-      for (const tool of given.tools ?? [])
-        if (tool.type === 'file_search') requireSearching(callerOf(ctx).scopes, tool.vector_store_ids);
       const dialogs = dialogsOf(ctx);
       return withinTime(ctx, options, async (context) => {
         const run = (): ReturnType<typeof responseRun> => responseRun(models, request, dialogs, context);

@@ -1,5 +1,6 @@
 import { fail } from '../../../base/core/errors.ts';
-import type { RequestContext } from '../../../base/core/request-context.ts';
+import type { Caller, ForCallers, RequestContext } from '../../../base/core/request-context.ts';
+import { AccessError, allowsPath } from '../../../data/access/index.ts';
 import {
   collectionOf,
   type FoundChunk,
@@ -35,12 +36,43 @@ export interface FoundText {
   readonly text: string;
 }
 
-/** What a search can use. */
-export interface SearchScope extends EmbeddingChoice {
+/** What searches need of the host. */
+export interface SearchPorts extends EmbeddingChoice {
   readonly storage: Pick<Storage, 'inTrace'>;
-  readonly stores: UserVectorStores;
+  readonly stores: ForCallers<UserVectorStores>;
+}
+
+/** What the key of a search allows. */
+export interface SearchRights {
   /** The deployments that the caller and tasks of the caller may use; null for all. */
   readonly deployments: FileOrder['deployments'];
+  /** The scopes of the key, which say what stores it may search; null for all. */
+  readonly scopes: readonly string[] | null;
+}
+
+/** What a search can use. */
+export interface SearchScope extends Omit<SearchPorts, 'stores'>, SearchRights {
+  readonly stores: UserVectorStores;
+}
+
+/** Returns what a caller with these rights searches with. */
+export function searchScope(
+  { storage, stores, models, embeddingDeployment }: SearchPorts,
+  caller: Caller,
+  { deployments, scopes }: SearchRights,
+): SearchScope {
+  return { storage, stores: stores.as(caller), models, embeddingDeployment, deployments, scopes };
+}
+
+/** {@link searchScope} with the ports of a host. */
+export type SearchScopes = (caller: Caller, rights: SearchRights) => SearchScope;
+
+/** Throws `InsufficientScope` if the scopes do not allow to search these stores. */
+export function requireSearching({ scopes }: SearchRights, ids: readonly string[]): void {
+  if (ids.every((id) => allowsPath(scopes, `/v1/vector_stores/${id}/search`))) return;
+  throw new AccessError('InsufficientScope', 'the API key does not allow to search vector stores', {
+    'www-authenticate': 'Bearer error="insufficient_scope"',
+  });
 }
 
 /** Throws `VectorStoreExpired` for a store that has expired. */

@@ -1,6 +1,6 @@
 import type { Context } from 'koa';
 import { answers, RUN_FAILURES, STORED_FAILURES } from '../../openapi/index.ts';
-import { AccessError, allowedDeployments, allowsPath } from '../../../data/access/index.ts';
+import { allowedDeployments } from '../../../data/access/index.ts';
 import { callerOf } from '../../http/guards/caller.ts';
 import { type HostRouter, serveRoute } from '../../http/routes/serve-route.ts';
 import { checkCursor, listPage } from '../list-page.ts';
@@ -8,7 +8,7 @@ import { type OpenAiHttpOptions, readJsonRequest, withinTime } from '../http/ope
 import { embeddingModel } from './embedding-model.ts';
 import { filesOfIds, storeFilesOf } from './given-files.ts';
 import { SEARCH_FIELDS, SearchRequest, SearchResults, storeQueryOf } from './search-fields.ts';
-import { type SearchScope, searchStores } from './search-stores.ts';
+import { searchScope, type SearchScope, searchStores } from './search-stores.ts';
 import { listQuery, STORE_CHANGE_FIELDS, STORE_FIELDS, StoreChange, StoreRequest } from './store-fields.ts';
 import { DeletedStore, requireStore, storeObject, VectorStore, VectorStoreList } from './store-object.ts';
 import { STORE_PREFIX, type UserVectorStores } from './vector-stores.ts';
@@ -16,20 +16,9 @@ import { STORE_PREFIX, type UserVectorStores } from './vector-stores.ts';
 /** Returns what a request may search vector stores with. */
 export function searchScopeOf(ctx: Context, { openai }: OpenAiHttpOptions): SearchScope {
   const caller = callerOf(ctx);
-  return {
-    storage: openai.vectorStores.storage,
-    stores: openai.vectorStores.stores.as(caller),
-    models: openai.models,
-    embeddingDeployment: openai.vectorStores.embeddingDeployment,
+  return searchScope(openai.vectorStores, caller, {
     deployments: allowedDeployments(caller.scopes, ctx.path),
-  };
-}
-
-/** Throws `InsufficientScope` if a key with these scopes (null: all) may not search stores. */
-export function requireSearching(scopes: readonly string[] | null, ids: readonly string[]): void {
-  if (ids.every((id) => allowsPath(scopes, `/v1/vector_stores/${id}/search`))) return;
-  throw new AccessError('InsufficientScope', 'the API key does not allow to search vector stores', {
-    'www-authenticate': 'Bearer error="insufficient_scope"',
+    scopes: caller.scopes,
   });
 }
 
@@ -53,8 +42,7 @@ export function storeRoutes(router: HostRouter, options: OpenAiHttpOptions): voi
       const request = await readJsonRequest(ctx, STORE_FIELDS, options);
       const caller = callerOf(ctx);
       const deployments = allowedDeployments(caller.scopes, ctx.path);
-      const { embeddingDeployment } = openai.vectorStores;
-      const { name } = embeddingModel({ models: openai.models, embeddingDeployment }, deployments);
+      const { name } = embeddingModel(openai.vectorStores, deployments);
       const given = filesOfIds(request.file_ids ?? [], { chunking_strategy: request.chunking_strategy });
       const files = await storeFilesOf(ctx, given, openai.files.as(caller));
       const store = {

@@ -3,6 +3,7 @@ import type { ForCallers } from '../../../../base/core/request-context.ts';
 import { parseInput, type ServedEndpoint } from '../../../../endpoints/registry/index.ts';
 import { type ModelDirectory, onlyModels } from '../../../../inference/deployments/index.ts';
 import type { UserResponses } from '../stored/stored-responses.ts';
+import type { SearchScopes } from '../../vector-stores/search-stores.ts';
 import type { Storage } from '../../../../data/storage/index.ts';
 import { BackgroundTask, FIRST_EVENTS } from './background-task.ts';
 import { ResponseAttempt } from './response-attempt.ts';
@@ -11,6 +12,7 @@ export interface BackgroundWorkOptions {
   readonly storage: Storage;
   readonly models: ModelDirectory;
   readonly responses: ForCallers<UserResponses>;
+  readonly search: SearchScopes;
   /** Most bytes of the responses that a request continues. */
   readonly maxDialogBytes: number;
   /** Most bytes of responses that a user keeps; undefined is no limit. */
@@ -22,7 +24,7 @@ const BACKGROUND_PATH = '/v1/responses';
 
 /** Returns the work of the tasks of responses. The output of a task is the id of its response. */
 export function backgroundWork(options: BackgroundWorkOptions): ServedEndpoint {
-  const { storage, models, responses, maxDialogBytes } = options;
+  const { storage, models, responses, search, maxDialogBytes } = options;
   return {
     name: 'background_responses',
     path: BACKGROUND_PATH,
@@ -33,18 +35,21 @@ export function backgroundWork(options: BackgroundWorkOptions): ServedEndpoint {
     streaming: false,
     validate: (input) => parseInput(BackgroundTask, input),
     run: async ({ input, userId, signal, deadlineAt, traceparent, meter }) => {
-      const { response_id: id, deployments } = input as BackgroundTask;
+      const { response_id: id, deployments: names } = input as BackgroundTask;
+      const deployments = names && new Set(names);
+      const caller = { userId, traceparent };
       const traced = storage.inTrace(traceparent);
       const run = await traced.write((repositories) =>
         repositories.responseRunsOf(userId).begin(id, FIRST_EVENTS.length),
       );
-      const store = responses.as({ userId, traceparent });
+      const store = responses.as(caller);
       const [response, given] = run ? await Promise.all([store.find(id), store.findInput(id)]) : [];
       if (run && response && given) {
         const attempt = new ResponseAttempt({ ...options, storage: traced }, run, {
           ...{ userId, response, input: given },
-          models: onlyModels(models, deployments && new Set(deployments)),
-          dialogs: { store, maxBytes: maxDialogBytes },
+          models: onlyModels(models, deployments),
+          // The route has checked the scopes.
+          dialogs: { store, maxBytes: maxDialogBytes, search: search(caller, { deployments, scopes: null }) },
         });
         await attempt.run({ requestId: id, userId, traceparent, deadlineAt, signal, meter });
       }

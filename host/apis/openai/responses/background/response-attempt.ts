@@ -1,9 +1,8 @@
 import { cancelledError, toErrorRecord } from '../../../../base/core/errors.ts';
-import { drained } from '../../../../base/core/async/async-values.ts';
 import { type Dialogs, type StoredRequest, withStoredRequest } from '../response-run.ts';
 import type { Item } from '../items.ts';
 import type { ModelResponse } from '../response-answer.ts';
-import { piecesOf } from '../../model-call.ts';
+import { writeAnswer } from '../file-search/answer-rounds.ts';
 import type { ResponseEvent } from '../response-event.ts';
 import { ResponseWriter } from '../response-writer.ts';
 import type { RunContext } from '../../run-context.ts';
@@ -83,10 +82,10 @@ export class ResponseAttempt {
   async #answer(context: RunContext): Promise<void> {
     const { models, input, dialogs } = this.#scope;
     const request = JSON.parse(this.#run.request) as StoredRequest;
-    const details = await withStoredRequest(models, request, input, dialogs, context, (call, tried) => {
-      const values = piecesOf(models, call, 'chat_stream', tried);
-      return drained(values, (batch) => this.#add(batch.flatMap((chunk) => this.#writer.of(chunk))));
-    });
+    const send = (events: readonly ResponseEvent[]): Promise<void> => this.#add(events);
+    const details = await withStoredRequest(models, request, input, dialogs, context, (turns, search, tried) =>
+      writeAnswer(models, turns, search, this.#writer, tried, send),
+    );
     await this.#add(this.#writer.close(details));
     await this.#report?.flush();
     context.signal.throwIfAborted();

@@ -2,12 +2,12 @@ import { drained } from '../../../../base/core/async/async-values.ts';
 import type { GenerationDetails } from '../../../../base/schemas/index.ts';
 import type { VectorStoreRecord } from '../../../../data/storage/index.ts';
 import { embeddingModel } from '../../vector-stores/embedding-model.ts';
-import { unsupported } from '../../fields.ts';
 import { type ModelCall, piecesOf } from '../../model-call.ts';
 import type { ModelDirectory } from '../../../../inference/deployments/index.ts';
 import type { RunContext } from '../../run-context.ts';
 import { storeQueryOf } from '../../vector-stores/search-fields.ts';
 import {
+  requireSearching,
   requireUnexpired,
   type SearchScope,
   searchStores,
@@ -35,17 +35,17 @@ export interface FileSearch {
 
 /**
  * Returns the searches that the tools of a request ask for; undefined without the tool. Throws errors that name the
- * tool or the store, and `UnsupportedParameter` without a scope.
+ * tool or the store, and `InsufficientScope`.
  */
 export async function fileSearchOf(
   { tools, include, max_tool_calls: limit }: Pick<ResponseRequest, 'tools' | 'include' | 'max_tool_calls'>,
-  scope: SearchScope | undefined,
+  scope: SearchScope,
 ): Promise<FileSearch | undefined> {
   const given = searchToolIn(tools ?? []);
   if (!given) return undefined;
   const { tool, index } = given;
   const path = `tools[${index}]`;
-  if (!scope) throw unsupported(`${path}.type`, 'files are not searched in the background and in batches');
+  requireSearching(scope, tool.vector_store_ids);
   const query = storeQueryOf(tool, `${path}.`);
   embeddingModel(scope, scope.deployments); // a missing deployment is told before the model writes
   const stores = new Map<string, VectorStoreRecord>();

@@ -6,6 +6,7 @@ import { LlamaEmbeddingDeployment } from 'aana-host';
 import { cannotRun } from '../../../../inference/engines/fixtures/cannot-run.ts';
 import { errorOf } from '../../../../test/helpers/error-of.ts';
 import { testModel } from '../../../../test/helpers/models.ts';
+import { until } from '../../../../test/helpers/server.ts';
 import { skip } from '../../../../test/skip.ts';
 import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../../fixtures/openai-app.ts';
 import { type Given, PlainModel, ScriptedModel, type ScriptedTurn, TURN } from '../../fixtures/scripted-model.ts';
@@ -280,6 +281,57 @@ Searches('are stored, and given back', async () => {
   }
 });
 
+Searches('are the same in the background, whole and as events', async () => {
+  const given = scripted([{ text: 'I look.', calls: [asking('cats', 'bread')] }], { include: [RESULTS] });
+  const waited = await ann.responses.create(given);
+  const alike = (response: Response): unknown => comparable({ ...response, background: false });
+  const begun = await ann.responses.create({ ...given, background: true });
+  let response = begun;
+  await until(async () => (response = await ann.responses.retrieve(begun.id)).status !== 'queued' && !!response.usage);
+  assert.equal(alike(response), alike(waited));
+  const events = await eventsOf({ ...given, background: true });
+  assert.equal(alike(finalOf(events)), alike(waited));
+  assert.equal(
+    events.flatMap(({ type }) => (type.includes('file_search_call') ? [type.split('.').at(-1)] : [])),
+    ['in_progress', 'searching', 'completed'],
+  );
+  const next = scripted([]).input as string;
+  const continued = await ann.responses.create({ model: 'script', previous_response_id: begun.id, input: next });
+  assert.ok(givenIn(continued).messages.some(({ role, content }) => role === 'tool' && content.includes('cats.txt')));
+});
+
+Searches('are made for the requests of a batch, within the rights of its key', async () => {
+  const given = scripted([{ calls: [asking('cats')] }], { tools: [toolOf({ max_num_results: 1 })] });
+  const lost = { ...given, tools: [toolOf({ vector_store_ids: [`vs_${'0'.repeat(32)}`] })] };
+  const lines = [given, lost].map((body, n) => ({ custom_id: `${n}`, method: 'POST', url: '/v1/responses', body }));
+  const file = await toFile(Buffer.from(lines.map((line) => JSON.stringify(line)).join('\n')), 'lines.jsonl');
+  const paths = ['/v1/responses', '/v1/files', '/v1/files/*', '/v1/batches', '/v1/batches/*'];
+  const answersOf = async (client: OpenAI): Promise<unknown[]> => {
+    const { id: input } = await client.files.create({ file, purpose: 'batch' });
+    const { id } = await client.batches.create({
+      ...{ input_file_id: input, endpoint: '/v1/responses', completion_window: '24h' },
+    });
+    let batch!: OpenAI.Batch;
+    await until(async () => (batch = await client.batches.retrieve(id)).status === 'completed');
+    const texts = [batch.output_file_id, batch.error_file_id].map(async (name) =>
+      name == null ? '' : (await client.files.content(name)).text(),
+    );
+    const told = (await Promise.all(texts)).join('').trim().split('\n');
+    return told.map((line) => {
+      const { response } = JSON.parse(line) as { response: { status_code: number; body: Response } };
+      return [response.status_code, response.status_code === 200 ? citedIn(response.body) : response.body.error!.code];
+    });
+  };
+  assert.equal(await answersOf(ann), [
+    [200, ['cats.txt']],
+    [404, 'vector_store_not_found'],
+  ]);
+  assert.equal(await answersOf(await clientOf('ann', paths)), [
+    [403, 'insufficient_permissions'],
+    [403, 'insufficient_permissions'],
+  ]);
+});
+
 Searches('of a real model are forced with tool_choice', async () => {
   const request = {
     model: 'smol',
@@ -314,6 +366,8 @@ Searches('are refused with what is wrong, before the model writes', async () => 
   const shared = await clientOf('ann', ['/v1/responses']);
   const ours: OpenAI.Responses.FunctionTool = { ...WEATHER, name: 'file_search' };
   for (const [client, more, status, param, message] of [
+    [ann, { ...ids(store, missing), background: true }, 404, 'tools[1].vector_store_ids[1]', /vs_0+/],
+    [shared, { background: true }, 403, null, /vector stores/],
     [ann, ids(store, missing), 404, 'tools[1].vector_store_ids[1]', /vs_0+/],
     [ann, ids('../x'), 404, 'tools[1].vector_store_ids[0]', /\.\.\/x/],
     [ann, ids(expired.id), 404, 'tools[1].vector_store_ids[0]', /No vector store/],
@@ -332,7 +386,6 @@ Searches('are refused with what is wrong, before the model writes', async () => 
     [ann, { tools: [toolOf(), toolOf()] }, 400, 'tools', /different names/],
     [ann, { tools: [ours, toolOf()] }, 400, 'tools', /different names/],
     [ann, { tools: [WEATHER], tool_choice: { type: 'file_search' } }, 400, 'tool_choice', /file_search/],
-    [ann, { background: true }, 400, 'tools[0].type', /background/],
     [ann, { model: 'plain' }, 400, null, /calls no tools/],
     [shared, {}, 403, null, /vector stores/],
   ] as const) {
