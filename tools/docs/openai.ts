@@ -234,7 +234,10 @@ If the model calls a function of yours in the same turn, the item always has the
 which of them it used.
 - A request names at most 10 stores, which the user has and which have not expired. A key needs the scope \
 \`/v1/vector_stores/*\` or that of the embedding model. Wrong stores are refused before the model writes.
-- Responses in the background and batches do not have the tool. \`hybrid_search\` is refused.
+- Responses in the background and the requests of batches have the tool, too. The rights of a batch are those that its \
+key had when the batch was made. A store that is gone when a task needs it is an error of the response, or of the \
+line. \
+\`hybrid_search\` is refused.
 
 ### Responses in the background
 
