@@ -32,6 +32,7 @@ const ENTRIES = [
   'host/inference/engines/whisper',
   'host/setup/models/convert/requantize-child',
   'host/base/modules/typescript-hooks',
+  'host/data/storage/sqlite/vectors/table-thread',
   'host/endpoints/plugins/build/main',
   'host/endpoints/plugins/capabilities/crypto/key-thread-main',
   'host/endpoints/plugins/extism/process/main',

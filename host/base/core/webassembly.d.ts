@@ -1,7 +1,8 @@
-/** The part of the global `WebAssembly` that Extism plugins need. Node's own declarations lack it. */
+/** The part of the global `WebAssembly` that is used. Node's own declarations lack it. */
 declare namespace WebAssembly {
   type Module = object;
   const Module: {
+    new (bytes: Uint8Array): Module;
     exports(module: Module): { name: string; kind: string }[];
     imports(module: Module): ModuleImportDescriptor[];
   };
@@ -10,10 +11,13 @@ declare namespace WebAssembly {
     name: string;
     kind: string;
   }
-  interface Instance {
+  class Instance {
+    constructor(module: Module, imports: Readonly<Record<string, Readonly<Record<string, unknown>>>>);
     readonly exports: Readonly<Record<string, unknown>>;
   }
   class Memory {
+    /** In pages of 64 KiB. The buffer of a shared memory is a `SharedArrayBuffer`. */
+    constructor(pages: { readonly initial: number; readonly maximum: number; readonly shared: boolean });
     readonly buffer: ArrayBuffer;
   }
   function compile(bytes: Uint8Array): Promise<Module>;

@@ -1,3 +1,5 @@
+import type { KeptVectors } from './kept-vectors.ts';
+
 /** Databases with an adapter. */
 export type Dialect = 'sqlite' | 'postgresql';
 
@@ -36,6 +38,8 @@ export interface Connection {
    * searches. Throws `VectorsUnavailable`.
    */
   loadVectors(): Promise<void>;
+  /** Undefined where none are kept, and in a transaction, whose own changes they would lack. */
+  readonly keptVectors: KeptVectors | undefined;
 }
 
 export interface WriteOptions {

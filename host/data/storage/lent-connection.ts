@@ -20,6 +20,7 @@ export async function lend<T>(connection: Connection, work: (lent: Connection) =
       notify: async (message) => lent().notify(message),
       notifyHere: async (message) => lent().notifyHere(message),
       loadVectors: async () => lent().loadVectors(),
+      keptVectors: connection.keptVectors,
     });
   } finally {
     isOver = true;

@@ -24,6 +24,7 @@ export class QuerySummary {
       notify: (message) => connection.notify(message),
       notifyHere: (message) => connection.notifyHere(message),
       loadVectors: () => connection.loadVectors(),
+      keptVectors: connection.keptVectors,
     };
   }
 

@@ -27,6 +27,7 @@ export interface StorageConfig {
   readonly pool_recycle: number;
   readonly query_timeout: number;
   readonly connection_timeout: number;
+  readonly max_vector_memory_bytes: number;
 }
 
 export interface StorageOptions {
@@ -168,6 +169,7 @@ export async function openDatabase({
       modulePath: await sqliteModule(),
       readers: Math.min(connections, SQLITE_READERS),
       timeoutMs,
+      vectors: { maxBytes: config.max_vector_memory_bytes },
     });
   }
   return PostgresDatabase.open({

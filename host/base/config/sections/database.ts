@@ -88,5 +88,10 @@ export const DatabaseConfig = z
       .max(3600)
       .default(10)
       .describe('Time limit for getting a connection, and for waiting for other writers, in seconds.'),
+    max_vector_memory_bytes: whole(
+      { min: 0, max: 2 ** 40, default: 256 * 2 ** 20 },
+      'SQLite: most bytes of vectors that the host keeps in memory, so that repeated searches in a collection do not ' +
+        'read all of it; 0 keeps none.',
+    ),
   })
   .describe('Database of tasks and of the data that plugins store.');

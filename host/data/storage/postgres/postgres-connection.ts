@@ -93,6 +93,8 @@ export class PostgresConnection implements Connection {
     this.#notificationsHere.add(message);
   }
 
+  readonly keptVectors = undefined;
+
   async loadVectors(): Promise<void> {
     const { client } = this.#options;
     if (forVectors.has(client)) return;

@@ -3,12 +3,14 @@ insert into vector_collections (owner, name, model, dimensions, created_at) valu
 on conflict (owner, name) do nothing returning id
 
 -- statement: find
-select id, name, model, dimensions, chunks, bytes, created_at from vector_collections where owner = $1 and name = $2
+select id, version, name, model, dimensions, chunks, bytes, created_at from vector_collections
+where owner = $1 and name = $2
 
--- Waits for other transactions that change the collection, so that its chunks are counted one after the other.
+-- Waits for other transactions that change the collection, so that its chunks are counted one after the other. Tells
+-- readers of kept vectors that they change.
 -- statement: lock
-update vector_collections set chunks = chunks where owner = $1 and name = $2
-returning id, name, model, dimensions, chunks, bytes, created_at
+update vector_collections set version = version + 1 where owner = $1 and name = $2
+returning id, version, name, model, dimensions, chunks, bytes, created_at
 
 -- statement: list
 select name, model, dimensions, chunks, bytes, created_at from vector_collections where owner = $1 and name > $2
@@ -86,6 +88,9 @@ where collection = $1 and document = $2 returning id, bytes
 -- statement: describe (postgresql)
 update vector_chunks set metadata = cast($3 as json), bytes = bytes - octet_length(cast(metadata as text)) + $4
 where collection = $1 and document = $2 returning id, bytes
+
+-- statement: version
+select version from vector_collections where id = $1
 
 -- statement: read (sqlite)
 select id, name, document, text, metadata from vector_chunks

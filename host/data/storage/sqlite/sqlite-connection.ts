@@ -1,10 +1,16 @@
 import type { Connection, Row, Statement, Value } from '../database.ts';
+import type { KeptVectors } from '../kept-vectors.ts';
 import type { SqliteHandle, SqliteModule, SqliteStatement } from './module.ts';
 import { failureOf } from './sqlite-errors.ts';
 import { vectorExtension, vectorsUnavailable } from './vector-extension.ts';
 
 /** Prepared statements that one connection keeps, which is more than the repositories have. */
 const KEPT_STATEMENTS = 300;
+
+export interface SqliteConnectionOptions {
+  readonly now: () => number;
+  readonly keptVectors?: KeptVectors | undefined;
+}
 
 /** One open connection. Its statements run one after the other, in the order of their calls, in threads of libuv. */
 export class SqliteConnection implements Connection {
@@ -18,14 +24,21 @@ export class SqliteConnection implements Connection {
   #vectors: Promise<void> | undefined;
 
   readonly now: () => number;
+  readonly keptVectors: KeptVectors | undefined;
 
-  private constructor(handle: SqliteHandle, path: string, now: () => number) {
+  private constructor(handle: SqliteHandle, path: string, { now, keptVectors }: SqliteConnectionOptions) {
     this.#handle = handle;
     this.#path = path;
     this.now = now;
+    this.keptVectors = keptVectors;
   }
 
-  static async open(module: SqliteModule, path: string, pragmas: string, now: () => number): Promise<SqliteConnection> {
+  static async open(
+    module: SqliteModule,
+    path: string,
+    pragmas: string,
+    options: SqliteConnectionOptions,
+  ): Promise<SqliteConnection> {
     const handle = await new Promise<SqliteHandle>((resolve, reject) => {
       const opened = new module.Database(
         path,
@@ -33,7 +46,7 @@ export class SqliteConnection implements Connection {
         (error) => (error ? reject(failureOf(error, path)) : resolve(opened)),
       );
     });
-    const connection = new SqliteConnection(handle, path, now);
+    const connection = new SqliteConnection(handle, path, options);
     try {
       await connection.script(pragmas);
     } catch (error) {

@@ -9,6 +9,7 @@ import { syncMadeFolders } from '../sync-files.ts';
 import { Lending } from './lending.ts';
 import type { SqliteModule } from './module.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
+import { VectorMemory, type VectorMemoryOptions } from './vectors/vector-memory.ts';
 
 export interface SqliteOptions {
   /** The file of the database. Only this user can read a new file and its folder. */
@@ -19,6 +20,8 @@ export interface SqliteOptions {
   readonly readers: number;
   /** The time that a statement waits for other processes, and a caller for a connection. */
   readonly timeoutMs: number;
+  /** Which vectors are kept in memory. Default: none. */
+  readonly vectors?: Omit<VectorMemoryOptions, 'read'>;
   /** Default: the clock of this machine. */
   readonly now?: () => number;
 }
@@ -34,8 +37,9 @@ export class SqliteDatabase implements Database {
   readonly #listeners = new Listeners();
   readonly #writer: Lending<SqliteConnection>;
   readonly #readers: Lending<SqliteConnection>;
+  readonly #vectors: VectorMemory | undefined;
 
-  private constructor(module: SqliteModule, { path, readers, timeoutMs, now = Date.now }: SqliteOptions) {
+  private constructor(module: SqliteModule, { path, readers, timeoutMs, vectors, now = Date.now }: SqliteOptions) {
     this.address = path;
     this.now = now;
     // Committed transactions survive the end of the process, and with FULL also a crash of the machine.
@@ -47,13 +51,15 @@ export class SqliteDatabase implements Database {
           module,
           path,
           `${shared} pragma journal_mode = wal; pragma journal_size_limit = 67108864;`,
-          now,
+          { now },
         ),
       1,
       timeoutMs,
     );
+    const keptVectors = vectors && new VectorMemory({ ...vectors, read: (work) => this.read(work) });
+    this.#vectors = keptVectors;
     this.#readers = new Lending(
-      () => SqliteConnection.open(module, path, `${shared} pragma query_only = on;`, now),
+      () => SqliteConnection.open(module, path, `${shared} pragma query_only = on;`, { now, keptVectors }),
       readers,
       timeoutMs,
     );
@@ -101,6 +107,7 @@ export class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     const end = (connection: SqliteConnection): Promise<void> => connection.close();
+    await this.#vectors?.close();
     await this.#readers.close(end);
     await this.#writer.close(end); // the last connection writes the log into the file
   }

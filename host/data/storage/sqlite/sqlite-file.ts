@@ -55,7 +55,7 @@ async function withFile<T>(
     module,
     path,
     `pragma busy_timeout = ${Math.round(timeoutMs)}; ${pragmas}`,
-    Date.now,
+    { now: Date.now },
   );
   try {
     return await work(connection);

@@ -1,9 +1,10 @@
 import type { VectorFilter } from '../../../../base/schemas/vectors/vector-filter.ts';
 import { type AanaError, fail } from '../../../../base/core/errors.ts';
 import type { Connection } from '../../database.ts';
+import type { Neighbour } from '../../kept-vectors.ts';
 import type { ChunkRow } from './chunks.ts';
 import { type Condition, conditionOf } from './filter.ts';
-import { type IndexedChunk, type Neighbour, type VectorIndex, withChunks } from './vector-index.ts';
+import { type IndexedChunk, type NearestQuery, type VectorIndex, withChunks } from './vector-index.ts';
 
 /** The first version of pgvector that goes on searching an index when a filter leaves too few results. */
 const LEAST_VERSION = '0.8';
@@ -63,18 +64,16 @@ export class PostgresVectorIndex implements VectorIndex {
     );
   }
 
-  async nearest(vector: Float32Array, limit: number, filter?: VectorFilter): Promise<Neighbour[]> {
-    return this.#nearest(vector, limit, filter, (sql) => sql);
+  async nearest(query: NearestQuery): Promise<Neighbour[]> {
+    return this.#nearest(query, (sql) => sql);
   }
 
-  nearestChunks(vector: Float32Array, limit: number, filter?: VectorFilter): Promise<(Neighbour & ChunkRow)[]> {
-    return this.#nearest(vector, limit, filter, withChunks);
+  nearestChunks(query: NearestQuery): Promise<(Neighbour & ChunkRow)[]> {
+    return this.#nearest(query, withChunks);
   }
 
   async #nearest<Row extends Neighbour>(
-    vector: Float32Array,
-    limit: number,
-    filter: VectorFilter | undefined,
+    { vector, limit, filter }: NearestQuery,
     selected: (nearest: string) => string,
   ): Promise<Row[]> {
     const { sql, values } = this.#where(filter);

@@ -1,6 +1,7 @@
 import { fail } from '../../../../base/core/errors.ts';
 import type { VectorFilter } from '../../../../base/schemas/vectors/vector-filter.ts';
 import type { Connection } from '../../database.ts';
+import type { KeptCollection } from '../../kept-vectors.ts';
 import { type ChunkRow, checkLength, type StoredChunk, storedChunk } from './chunks.ts';
 import { conditionOf } from './filter.ts';
 import { sql } from './statements.ts';
@@ -41,29 +42,30 @@ const FUSION = 60;
 /** Returns the chunks that fit best, the best first. @param vector of length 1 */
 export async function searchCollection(
   connection: Connection,
-  collection: number,
+  collection: KeptCollection,
   { vector, text, filter, limit = DEFAULT_RESULTS }: VectorSearch & { readonly vector?: Float32Array | undefined },
 ): Promise<FoundChunk[]> {
   if (!Number.isInteger(limit) || limit < 1 || limit > MOST_RESULTS)
     throw fail('ValidationError', `limit: it must be an integer from 1 to ${MOST_RESULTS}`);
   if (text !== undefined) checkLength(text, 'text');
-  if (filter !== undefined) conditionOf(filter, { chunk: 'id', collection, first: 1 }); // before anything is searched
-  const index = vectorIndexOf(connection, collection);
+  // A wrong filter is told before anything is searched.
+  if (filter !== undefined) conditionOf(filter, { chunk: 'id', collection: collection.id, first: 1 });
+  const index = vectorIndexOf(connection, collection.id);
   const words = questionWords(text ?? '');
   if (vector && text === undefined)
-    return (await index.nearestChunks(vector, limit, filter)).map(({ similarity, ...row }) => ({
+    return (await index.nearestChunks({ vector, limit, filter, collection })).map(({ similarity, ...row }) => ({
       ...storedChunk(row),
       score: similarity,
     }));
   if (text === undefined) throw fail('ValidationError', 'a search needs a vector, a text, or both');
   const most = limit * CANDIDATES;
   const [near, matching] = await Promise.all([
-    vector ? index.nearest(vector, most, filter) : undefined,
+    vector ? index.nearest({ vector, limit: most, filter, collection }) : undefined,
     words.length > 0 ? index.matching(words, most, filter) : [],
   ]);
   const ranked = fused([...(near ? [near.map(({ id }) => id)] : []), matching]).slice(0, limit);
   const ids = JSON.stringify(ranked.map(({ id }) => id));
-  const rows = await connection.query<ChunkRow & { readonly id: number }>(sql.read, [collection, ids]);
+  const rows = await connection.query<ChunkRow & { readonly id: number }>(sql.read, [collection.id, ids]);
   const byId = new Map(rows.map((row) => [row.id, storedChunk(row)]));
   return ranked.flatMap(({ id, score }) => {
     const chunk = byId.get(id); // it may have been removed meanwhile

@@ -19,5 +19,6 @@ export const sql = loadStatements('vectors', [
   'pageOfDocument',
   'documentChunks',
   'describe',
+  'version',
   'read',
 ]);

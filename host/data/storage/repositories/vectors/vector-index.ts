@@ -1,5 +1,16 @@
 import type { VectorFilter } from '../../../../base/schemas/vectors/vector-filter.ts';
+import type { KeptCollection, Neighbour } from '../../kept-vectors.ts';
 import type { ChunkRow } from './chunks.ts';
+
+/** The nearest of what is searched for. */
+export interface NearestQuery {
+  /** Of length 1. */
+  readonly vector: Float32Array;
+  readonly limit: number;
+  readonly filter?: VectorFilter | undefined;
+  /** The collection as it was found, for vectors that are kept in memory. */
+  readonly collection: KeptCollection;
+}
 
 /** What is searched for of a chunk. */
 export interface IndexedChunk {
@@ -10,13 +21,6 @@ export interface IndexedChunk {
   readonly words: readonly string[];
 }
 
-/** A chunk that is near to a vector. */
-export interface Neighbour {
-  readonly id: number;
-  /** The cosine of the angle between both vectors, from -1 to 1. */
-  readonly similarity: number;
-}
-
 /** The vectors and words of one collection, in tables of its own. All of it takes part in the transaction. */
 export interface VectorIndex {
   /** Makes the tables. Throws `VectorsUnavailable`. */
@@ -25,10 +29,10 @@ export interface VectorIndex {
   /** Adds chunks. Those whose ids are in `replaced` are there already and get other vectors and words. */
   put(chunks: readonly IndexedChunk[], replaced: ReadonlySet<number>): Promise<void>;
   remove(ids: readonly number[]): Promise<void>;
-  /** Returns the nearest chunks to a vector of length 1, the nearest first. */
-  nearest(vector: Float32Array, limit: number, filter?: VectorFilter): Promise<Neighbour[]>;
+  /** Returns the nearest chunks, the nearest first. */
+  nearest(query: NearestQuery): Promise<Neighbour[]>;
   /** Returns the same with the chunks. */
-  nearestChunks(vector: Float32Array, limit: number, filter?: VectorFilter): Promise<(Neighbour & ChunkRow)[]>;
+  nearestChunks(query: NearestQuery): Promise<(Neighbour & ChunkRow)[]>;
   /** Returns the ids of the chunks that have the most and the rarest of some words, the best first. */
   matching(words: readonly string[], limit: number, filter?: VectorFilter): Promise<number[]>;
 }

@@ -38,8 +38,14 @@ export interface VectorCollection extends VectorSpace {
   readonly created_at: number;
 }
 
+/** A collection as its row has it. */
 interface CollectionRow extends VectorCollection {
   readonly id: number;
+  readonly version: number;
+}
+
+function collectionOf({ name, model, dimensions, chunks, bytes, created_at }: CollectionRow): VectorCollection {
+  return { name, model, dimensions, chunks, bytes, created_at };
 }
 
 export interface VectorUsage {
@@ -109,7 +115,7 @@ export class VectorRepository extends CallerRepository {
       }
       found = await this.#find(name); // another transaction may have removed it meanwhile
     }
-    const { id: _, ...collection } = found;
+    const collection = collectionOf(found);
     requireModel(collection, model);
     if (collection.dimensions !== dimensions) throw mismatch(collection, `${dimensions} dimensions`);
     return collection;
@@ -117,9 +123,7 @@ export class VectorRepository extends CallerRepository {
 
   async find(name: string): Promise<VectorCollection | undefined> {
     const found = await this.#find(name);
-    if (!found) return undefined;
-    const { id: _, ...collection } = found;
-    return collection;
+    return found && collectionOf(found);
   }
 
   /** Returns a page of up to 1000 collections in the order of their names. */
@@ -235,11 +239,9 @@ export class VectorRepository extends CallerRepository {
     const collection = await this.#require(name);
     if (search.vector) requireModel(collection, search.model);
     const vector = search.vector && checkVector(search.vector, collection.dimensions, 'vector');
-    return await searchCollection(this.connection, collection.id, { ...search, vector }).catch(
-      async (error: unknown) => {
-        throw (await this.#isGone(collection, error)) ? notFound('collection', name) : error;
-      },
-    );
+    return await searchCollection(this.connection, collection, { ...search, vector }).catch(async (error: unknown) => {
+      throw (await this.#isGone(collection, error)) ? notFound('collection', name) : error;
+    });
   }
 
   /** Returns whether a search failed because its collection was removed. Another one may have its name now. */
