@@ -1,3 +1,5 @@
+import { TURN_LENGTH } from './turns.ts';
+
 /** A part of a Markdown text under a heading, from `start` up to `end`. */
 export interface Section {
   readonly start: number;
@@ -22,9 +24,10 @@ const FRONT_MATTER = '---';
 
 /**
  * Yields the sections of a Markdown text, which together are the whole text. Lines in code blocks and in front matter
- * are no headings. A heading without a text of its own belongs to the section after it.
+ * are no headings. A heading without a text of its own belongs to the section after it. In a long section, undefined
+ * comes after each {@link TURN_LENGTH} characters.
  */
-export function* sectionsOf(text: string): Generator<Section, void> {
+export function* sectionsOf(text: string): Generator<Section | undefined, void> {
   let open: readonly Heading[] = [];
   let start = 0;
   const sectionTo = (end: number): Section => ({ start, end, headings: open.map(({ title }) => title) });
@@ -36,6 +39,7 @@ export function* sectionsOf(text: string): Generator<Section, void> {
   /** The line above, if it begins a paragraph. */
   let above: { readonly at: number; readonly isEmpty: boolean } | undefined;
   let isInParagraph = false;
+  let turn = TURN_LENGTH;
   for (let at = fence ? text.indexOf('\n') + 1 : 0; at < text.length;) {
     const found = text.indexOf('\n', at);
     const end = found < 0 ? text.length : found + 1;
@@ -61,6 +65,9 @@ export function* sectionsOf(text: string): Generator<Section, void> {
     if (fence === undefined) fence = mark;
     else if (line.trim().startsWith(fence)) fence = undefined;
     at = end;
+    if (at < turn) continue;
+    yield undefined;
+    turn = at + TURN_LENGTH;
   }
   yield sectionTo(text.length);
 }

@@ -144,6 +144,22 @@ Split('has no chunk for a text without words', async () => {
   for (const kind of ['text', 'markdown'] as const) assert.equal(await splitText(' \n\t ', { kind }), []);
 });
 
+Split('lets other work go on, whatever the text is made of', async () => {
+  for (const kind of ['text', 'markdown'] as const)
+    for (const line of ['#\n', 'a\n', '# a\n', 'a\n=\n', '- \n', '```\n', 'a ', '漢'])
+      for (const before of ['', '```\n']) {
+        let isOver = false;
+        let turns = 0;
+        const work = splitText(before + line.repeat(2 ** 19 / line.length), { kind }).finally(() => (isOver = true));
+        while (!isOver) {
+          await new Promise(setImmediate);
+          turns += 1;
+        }
+        await work;
+        assert.ok(turns >= 3, `${kind}, ${JSON.stringify(before + line)}: ${turns} turns`);
+      }
+});
+
 Split('refuses options out of their range, and counters that return no number', async () => {
   const errorOf = (given: unknown): Promise<string> =>
     splitText('Some text', given as SplitTextOptions).then(

@@ -11,6 +11,7 @@ import {
   MOST_TOKENS,
   type TokenCounter,
 } from './tokens.ts';
+import { TURN_LENGTH, Turns } from './turns.ts';
 
 export interface SplitTextOptions {
   /** Most tokens of a chunk, from 16 to 1,000,000. Default: 800. */
@@ -40,8 +41,8 @@ export interface DocumentChunk {
 
 /**
  * Divides a text into chunks of at most `maxTokens`, in their order. They end between paragraphs, else between lines,
- * sentences, words and characters. Only white space is in none of them. Throws `RangeError` for options out of their
- * range, and `TypeError` if `countTokens` returns no number.
+ * sentences, words and characters. Only white space is in none of them. Other work goes on meanwhile. Throws
+ * `RangeError` for options out of their range, and `TypeError` if `countTokens` returns no number.
  */
 export async function splitText(text: string, options: SplitTextOptions = {}): Promise<DocumentChunk[]> {
   const { maxTokens = DEFAULT_TOKENS, countTokens = estimatedTokens, kind = 'text' } = options;
@@ -52,9 +53,12 @@ export async function splitText(text: string, options: SplitTextOptions = {}): P
   const half = Math.floor(maxTokens / 2);
   const { overlapTokens = half } = options;
   checkOption('overlapTokens', overlapTokens, 0, half);
+  const turns = new Turns();
   const splitter = new Splitter(text, { maxTokens, overlapTokens, count: checkedCounter(countTokens) });
   const sections = kind === 'markdown' ? sectionsOf(text) : [{ start: 0, end: text.length, headings: [] }];
-  for (const section of sections) await splitter.add(section);
+  for (const section of sections)
+    if (section) await splitter.add(section);
+    else await turns.after(TURN_LENGTH);
   return splitter.chunks;
 }
 

@@ -1,3 +1,5 @@
+import { Turns } from './turns.ts';
+
 /** Returns the number of tokens of a text, which is not empty. */
 export type TokenCounter = (text: string) => number | Promise<number>;
 
@@ -16,10 +18,12 @@ export const CHARACTERS_PER_TOKEN = 16;
 
 /**
  * Returns a counter that throws `TypeError` when the given one returns no number, and sees at least one token in
- * {@link CHARACTERS_PER_TOKEN} characters.
+ * {@link CHARACTERS_PER_TOKEN} characters. Other work goes on between its calls.
  */
 export function checkedCounter(count: TokenCounter): TokenCounter {
+  const turns = new Turns();
   return async (text) => {
+    await turns.after(text.length);
     const tokens = await count(text);
     if (typeof tokens === 'number' && tokens >= 0)
       return Math.max(tokens, Math.ceil(text.length / CHARACTERS_PER_TOKEN));

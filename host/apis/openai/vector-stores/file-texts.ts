@@ -1,6 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { splitText, splitTranscript, type TokenCounter } from '../../../base/splitting/index.ts';
-import { estimatedTokens } from '../../../base/splitting/tokens.ts';
 import { fail } from '../../../base/core/errors.ts';
 import type { StoredFiles } from '../../../data/files/index.ts';
 import { type DocumentText, readDocument } from '../../../io/documents/index.ts';
@@ -55,17 +53,11 @@ export async function textsOfFile(
 
 async function textsOfDocument(
   document: DocumentText,
-  { maxTokens, overlapTokens, countTokens = estimatedInTurns }: Chunking,
+  { maxTokens, overlapTokens, countTokens }: Chunking,
 ): Promise<string[]> {
   const chunks =
     document.kind === 'transcript'
       ? await splitTranscript(document.segments, { maxTokens, countTokens })
       : await splitText(document.text, { maxTokens, overlapTokens, countTokens, kind: document.kind });
   return chunks.map(({ text }) => text);
-}
-
-/** Estimates the tokens of a text. Other requests go on between the texts of a file. */
-async function estimatedInTurns(text: string): Promise<number> {
-  await nextTurn();
-  return estimatedTokens(text);
 }
