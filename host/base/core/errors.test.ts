@@ -6,6 +6,8 @@ import {
   faultOf,
   fromErrorRecord,
   loggedStack,
+  fail,
+  publicData,
   publicMessage,
   toErrorRecord,
 } from './errors.ts';
@@ -90,6 +92,20 @@ Errors('tell clients the names of the files of a model, and not where they are',
     assert.is(publicMessage(toErrorRecord(error)), shown);
     assert.is(errorLogFields(error)['reason'], reason, 'the operator sees all');
   }
+});
+
+Errors('tell clients no folders of the host, in messages and in data', () => {
+  const folders = /srv|home/;
+  for (const name of ['DatabaseFault', 'DatabaseException', 'HelperError', 'ModelFormatError'] as const) {
+    const message = 'the database "/srv/data/aana.db": disk I/O error; see /home/ann/app/helper.ts';
+    const record = toErrorRecord(fail(name, message, { data: { message, file: '/srv/x.gguf', n: 3 } }));
+    assert.match(record.message, folders, 'the operator sees all');
+    const shown = 'the database "aana.db": disk I/O error; see helper.ts';
+    assert.is(publicMessage(record), shown);
+    assert.equal(publicData(record), { message: shown, file: 'x.gguf', n: 3 });
+  }
+  const other = new AanaError('NotFoundException', 'not-found', 'no', { data: { last_lines: ['a'], id: '/a/b' } });
+  assert.equal(publicData(toErrorRecord(other)), { id: '/a/b' });
 });
 
 Errors('represent thrown values that are not errors', () => {

@@ -150,22 +150,37 @@ export function faultOf(thrown: unknown): Fault {
   return thrown instanceof AanaError ? thrown.fault : KINDS[toErrorRecord(thrown).kind].fault;
 }
 
-/** Errors that say why a model does not start. The reasons name its files for the operator. */
+/** Errors whose messages name files of the host for the operator. */
 const ABOUT_FILES: ReadonlySet<string> = new Set<ErrorName>([
   'FailedDeployment',
   'DeploymentUnavailable',
   'ModelFormatError',
   'ModelDamaged',
   'InsufficientResources',
+  'HelperError',
+  'DatabaseException',
+  'DatabaseFault',
 ]);
 /** The folders of an absolute path. */
 const FOLDERS = /(?<![\w.:/\\-])(?:[A-Za-z]:)?[\\/](?:[^\s\\/:'"]+[\\/])+/g;
 
-/** Returns the message of an error for clients, to whom the folders of models are not told. */
+/** Returns the message of an error for clients, to whom the folders of the host are not told. */
 export function publicMessage({ name, message, unexpected }: ErrorRecord): string {
   if (unexpected) return 'an unexpected error; the log of the server has it under the id of the request';
-  return ABOUT_FILES.has(name) ? message.replaceAll(FOLDERS, '') : message;
+  return ABOUT_FILES.has(name) ? withoutFolders(message) : message;
 }
+
+/** Returns the data of an error for clients: without folders of the host, and without what its processes wrote. */
+export function publicData({ name, data }: Pick<ErrorRecord, 'name' | 'data'>): unknown {
+  if (typeof data !== 'object' || data === null || Array.isArray(data)) return data;
+  const entries = Object.entries(data).filter(([key]) => key !== 'last_lines');
+  if (!ABOUT_FILES.has(name)) return Object.fromEntries(entries);
+  return Object.fromEntries(
+    entries.map(([key, value]) => [key, typeof value === 'string' ? withoutFolders(value) : value]),
+  );
+}
+
+const withoutFolders = (text: string): string => text.replaceAll(FOLDERS, '');
 
 /**
  * Returns the fields of a log line about an error. The message of an unexpected error is the field `content`, which is

@@ -3,6 +3,7 @@ import {
   cancelledError,
   errorLogFields,
   fail,
+  publicData,
   publicMessage,
   toErrorRecord,
 } from '../../base/core/errors.ts';
@@ -348,7 +349,7 @@ function failure(
   const text = JSON.stringify({
     error: record.name,
     message: publicMessage(record),
-    data: record.data ?? {},
+    data: publicData(record) ?? {},
     stacktrace: record.stack ?? null,
   });
   if (error === SHUTDOWN) return { kind: 'release', error: text, delayMs: 0, outcome: 'not_finished' };

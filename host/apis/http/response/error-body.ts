@@ -3,6 +3,7 @@ import {
   type ErrorName,
   type ErrorRecord,
   kindOf,
+  publicData,
   publicMessage,
   statusOf,
   toErrorRecord,
@@ -42,14 +43,7 @@ const ORIGINAL_DETAIL: Readonly<Record<string, string>> = {
 export function errorBody(record: ErrorRecord, includeStacktrace: boolean): ErrorBody {
   if (includeStacktrace)
     return { error: record.name, message: record.message, data: record.data, stacktrace: record.stack ?? null };
-  return { error: record.name, message: publicMessage(record), data: withoutLines(record.data), stacktrace: null };
-}
-
-/** Leaves out the output of a replica, which is only for the operator. */
-function withoutLines(data: unknown): unknown {
-  if (typeof data !== 'object' || data === null || !('last_lines' in data)) return data;
-  const { last_lines: _lines, ...rest } = data;
-  return rest;
+  return { error: record.name, message: publicMessage(record), data: publicData(record), stacktrace: null };
 }
 
 /** Returns the body as JSON. Data without a JSON form is left out. */
