@@ -1,5 +1,6 @@
 import { tmpdir } from 'node:os';
 import type { Config } from '../../base/config/index.ts';
+import { AanaError } from '../../base/core/errors.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import { prepareTempDir, removeStaleFolders } from '../../io/media/index.ts';
 import { type ProgressPart, type ReportProgress, reportWithin, shareProgress } from '../../setup/packages/index.ts';
@@ -130,9 +131,14 @@ async function loadPlugins(
     } catch (error) {
       signal.throwIfAborted();
       if (config.strict || services.endpoints.isChosen(source)) throw error;
-      log.error('plugin skipped', { folder: source, reason: error instanceof Error ? error.message : String(error) });
+      const reason = error instanceof Error ? error.message : String(error);
+      // Of a folder of plugins, an operator may want only those that need no grant.
+      log[isNotGranted(error) ? 'warn' : 'error']('plugin skipped', { folder: source, reason });
     }
   }
   if (config.watch) services.pluginSet.watch();
   done();
 }
+
+const isNotGranted = (error: unknown): boolean =>
+  error instanceof AanaError && Object.hasOwn(error.data as object, 'capability');

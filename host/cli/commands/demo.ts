@@ -31,7 +31,7 @@ export async function demo(options: DemoOptions): Promise<void> {
     [
       join(packageRoot, 'bundle/host/cli/main.js'),
       'serve',
-      join(packageRoot, 'plugins'),
+      ...['video-transcribe', 'video-summarize'].map((name) => join(packageRoot, 'plugins', name)),
       '--port',
       String(port),
       '--log-level',

@@ -90,7 +90,11 @@ export const PROGRAM_ERRORS = {
     kind: 'internal',
     when: 'A webhook has no secret for its signature. The log of its deliveries shows this error.',
   },
-  PluginLoadError: { kind: 'internal', when: 'A plugin cannot be loaded.', data: ['plugin'] },
+  PluginLoadError: {
+    kind: 'internal',
+    when: 'A plugin cannot be loaded. `capability` is one that it needs and is not granted.',
+    data: ['plugin', 'capability?'],
+  },
   PluginNotFound: { kind: 'not-found', when: 'No such plugin exists.' },
   ProcessMemoryTooLarge: { kind: 'internal', when: 'A child process used too much memory.' },
   ProcessOutputTooLarge: { kind: 'internal', when: 'A child process wrote too much.' },

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import type { AanaError } from '../../../base/core/errors.ts';
 import { checkGrants, checkUses, grantTo } from './grants.ts';
 import { defaultLimits } from './limits.ts';
 import type { PluginManifest } from '../set/manifest.ts';
@@ -39,6 +40,10 @@ Grants('what changes the data of the application is granted by its name, or with
   assert.equal(of({ sample: { limits: {} } }), ['repositories']);
   assert.equal(of({ sample: { capabilities: ['repositories-write'] } }), ['repositories-write']);
   assert.equal(of({ '*': { capabilities: ['*'] } }), ['repositories', 'repositories-write']);
+  assert.throws(
+    () => checkUses(writer, ['repositories-write'], grantTo(writer, {}, defaultLimits)),
+    ({ data }: AanaError) => (data as { capability: string }).capability === 'repositories-write',
+  );
   assert.throws(
     () => checkUses(writer, ['repositories-write'], grantTo(writer, {}, defaultLimits)),
     /alone: "plugin_grants": \{"sample":\{"capabilities":\["repositories","repositories-write"\]\}\}$/,

@@ -105,9 +105,10 @@ export function checkUses(manifest: PluginManifest, uses: readonly Capability[],
       ? `; it is granted by its name alone: "plugin_grants": ` +
         `${JSON.stringify({ [manifest.name]: { capabilities: manifest.capabilities } })}`
       : '';
-    throw pluginLoadError(
-      manifest.name,
-      `imports aana:host/${capability}, which plugin_grants does not grant to it${how}`,
+    throw fail(
+      'PluginLoadError',
+      `plugin ${manifest.name} imports aana:host/${capability}, which plugin_grants does not grant to it${how}`,
+      { data: { plugin: manifest.name, capability } },
     );
   }
 }

@@ -79,13 +79,13 @@ export class Video implements Disposable {
     this.#handle = scope.track(handle);
     this.#scope = scope;
     const { duration, hasAudio, hasVideo } = handle.info();
-    this.info = { duration, hasAudio, hasVideo };
+    this.info = { duration: duration ?? undefined, hasAudio, hasVideo }; // bindings return null for an absent value
   }
 
   /** Title and description from the page of the video. Undefined for a file, and where the page has none. */
   get metadata(): VideoMetadata {
     const { title, description } = this.#handle.metadata();
-    return { title, description };
+    return { title: title ?? undefined, description: description ?? undefined };
   }
 
   /**

@@ -1,0 +1,237 @@
+import { HostError } from 'aana-host/plugin';
+import {
+  type FakeHost,
+  FakeRepositories,
+  type FakeStorage,
+  runEndpoint,
+  type RunResult,
+} from 'aana-host/plugin/testing';
+import { suite } from 'uvu';
+import * as assert from 'uvu/assert';
+import { endpoint } from './index.ts';
+
+/** The value of a segment of speech. */
+const part = (text: string, start: number) => ({
+  segments: [
+    {
+      ...{ text, time_interval: { start, end: start + 5 }, confidence: 1, no_speech_confidence: null },
+      ...{ words: [], speaker: null },
+    },
+  ],
+  transcription_info: { language: '', language_confidence: 0 },
+  transcription: { text },
+});
+const language = {
+  segments: [],
+  transcription_info: { language: 'en', language_confidence: 0.9 },
+  transcription: { text: '' },
+};
+
+class Case {
+  readonly storage: FakeStorage = new Map();
+  readonly repositories = new FakeRepositories();
+  speech: Iterable<unknown> | AsyncIterable<unknown> = [part(' Tea is hot.', 0), part(' Cats sleep.', 60), language];
+  room = 4096;
+  now = 0;
+  dialogs: string[] = [];
+
+  run(name: string, input: object, fakes: FakeHost = {}): Promise<RunResult> {
+    const llm_deployment = {
+      /** Counts a hundred tokens for each entry of the timeline. */
+      count_tokens: ({ dialog }: { dialog: object }) => ({
+        tokens: 100 * (JSON.stringify(dialog).match(/audio_transcript\\":/g) ?? []).length + 50,
+        max_tokens: this.room,
+      }),
+      chat: ({ dialog }: { dialog: object }) => {
+        this.dialogs.push(JSON.stringify(dialog));
+        return { message: { role: 'assistant', content: 'Hot.' } };
+      },
+      chat_stream: () => [{ text: 'Ho' }, { text: 't.' }],
+    };
+    const asr_deployment = { transcribe_stream: () => this.speech, transcribe_in_chunks: () => this.speech };
+    const vad_deployment = { asr_preprocess_vad: () => ({ segments: [] }) };
+    const { storage, repositories } = this;
+    return runEndpoint(endpoint, name, input, {
+      ...{ storage, repositories, deployments: { asr_deployment, llm_deployment, vad_deployment } },
+      ...{ settings: { max_video_len: 1200 }, now: () => this.now },
+      ...fakes,
+    });
+  }
+
+  index(id: string | undefined, fakes?: FakeHost, more: object = {}): Promise<RunResult> {
+    return this.run('index_video_stream', { video: { path: '/a.mp4', media_id: id }, ...more }, fakes);
+  }
+
+  async status(id = 'a'): Promise<unknown> {
+    return ((await this.run('video_status', { media_id: id })).output as { status: string }).status;
+  }
+
+  async failure(run: Promise<unknown>): Promise<HostError> {
+    const error = await run.catch((thrown: unknown) => thrown);
+    assert.instance(error, HostError, JSON.stringify(error));
+    return error as HostError;
+  }
+}
+
+const Chat = suite('chat with videos');
+const test = (title: string, run: (one: Case) => Promise<void>): void => Chat(title, () => run(new Case()));
+
+test('stores the rows of the original', async (one) => {
+  const { written } = await one.index('a', { video: () => ({ duration: 70, title: 'T', description: 'D' }) });
+  assert.equal(written[0], { media_id: 'a', metadata: { title: 'T', description: 'D', duration: 70 } });
+  assert.equal(written.slice(1, 4), [...(one.speech as unknown[])]);
+  const [transcript] = one.repositories.transcripts;
+  assert.equal(written[4], { transcription_id: transcript!.id, caption_ids: [] });
+  assert.equal(
+    [transcript!.transcript, transcript!.segments.length, transcript!.language, transcript!.language_confidence],
+    [' Tea is hot. Cats sleep.', 2, 'en', 0.9],
+  );
+  assert.equal(one.repositories.videos, [{ media_id: 'a', path: '/a.mp4', url: null, title: 'T', description: 'D' }]);
+});
+
+test('asks the detector of voices if parameters for it are given', async (one) => {
+  const methods = async (more: object): Promise<string[]> =>
+    (await one.index(undefined, {}, more)).calls.map(({ method }) => method);
+  assert.equal(await methods({}), ['transcribe_stream']);
+  assert.equal(await methods({ vad_params: { chunk_size: 20 } }), ['asr_preprocess_vad', 'transcribe_in_chunks']);
+});
+
+test('gives the model a timeline with the title, then the question', async (one) => {
+  await one.index('a', { video: () => ({ duration: 70, title: 'Tea "and" cats' }) });
+  const { output } = await one.run('video_chat', { media_id: 'a', question: 'Is tea hot?' });
+  assert.equal(output, { completion: 'Hot.', left_out: [] });
+  const [, user] = (JSON.parse(one.dialogs[0]!) as { messages: { content: string }[] }).messages;
+  const [, timeline] = /^Title of the video: Tea "and" cats\n\nTimeline:\n(\[[^]*\])\n\nQuestion: Is tea hot\?$/.exec(
+    user!.content,
+  )!;
+  assert.equal(JSON.parse(timeline!), [
+    { start_time: 0, end_time: 10, audio_transcript: 'Tea is hot.', visual_caption: '' },
+    { start_time: 60, end_time: 70, audio_transcript: 'Cats sleep.', visual_caption: '' },
+  ]);
+});
+
+test('leaves out what has no room, and says so', async (one) => {
+  one.speech = Array.from({ length: 40 }, (_, n) => part(n === 33 ? ' The moon.' : ` Number ${n}.`, 10 * n));
+  await one.index('a');
+  one.room = 1024;
+  const { output, logs } = await one.run('video_chat', { media_id: 'a', question: 'Where is the moon?' });
+  const { left_out: leftOut } = output as { left_out: { start_time: number; end_time: number }[] };
+  const missing = leftOut.reduce((sum, { start_time: start, end_time: end }) => sum + end - start, 0);
+  assert.is(missing, 10 * (40 - 7)); // 750 of 1024 tokens, and a quarter of them for the answer
+  assert.not(leftOut.some(({ start_time: start, end_time: end }) => start <= 330 && 340 <= end));
+  assert.match(one.dialogs[0]!, 'The moon.');
+  assert.equal(logs[0]?.fields, { media_id: 'a', read: 7, of: 40 });
+  one.room = 160;
+  const error = await one.failure(one.run('video_chat', { media_id: 'a', question: 'Where?' }));
+  assert.equal(
+    [error.name, error.kind, error.data],
+    ['PromptTooLongException', 'bad-request', { prompt_len: 150, max_len: 160 }],
+  );
+});
+
+test('refuses what is too long, whenever that is known', async (one) => {
+  for (const [video, length] of [
+    [{ duration: 1201 }, 1201],
+    [{ duration: 1200.5 }, 1200.5],
+  ] as const) {
+    const error = await one.failure(one.index('a', { video: () => video }));
+    assert.equal([error.name, error.kind], ['VideoTooLongException', 'too-large']);
+    const data = error.data as { video_len: number; max_len: number };
+    assert.equal([data.video_len, data.max_len], [length, 1200]);
+    assert.is((await one.failure(one.status())).name, 'NotFoundException');
+  }
+  await one.index('a', { video: () => ({ duration: 1200 }) });
+});
+
+test('has failed when the transcription fails, and keeps its error', async (one) => {
+  one.speech = (function* () {
+    yield part(' Tea.', 0);
+    throw new HostError('InferenceException', 'internal', 'it broke');
+  })();
+  assert.is((await one.failure(one.index('a'))).name, 'InferenceException');
+  assert.is(await one.status(), 'failed');
+  const error = await one.failure(one.run('video_chat', { media_id: 'a', question: 'What?' }));
+  assert.equal(
+    [error.name, error.kind, error.data],
+    [
+      'UnfinishedVideoException',
+      'conflict',
+      { media_id: 'a', status: 'failed', message: 'The video data is not available, status: failed' },
+    ],
+  );
+});
+
+test('has failed half a minute after its run ended without a word', async (one) => {
+  let isGone = false;
+  const left = await one.failure(
+    one.index('a', {
+      isCancelled: () => isGone,
+      onWrite: ({ segments }: { segments?: unknown }) => {
+        if (segments === undefined) return;
+        isGone = true;
+        throw new HostError('CancelledError', 'cancelled', 'the client has gone');
+      },
+    } as FakeHost),
+  );
+  assert.is(left.name, 'CancelledError');
+  // The double of the storage answers after a cancellation, and the host's does not. This is what that leaves.
+  const [[key, facts]] = [...one.storage].filter(([name]) => name.startsWith('video/')) as [[string, object]];
+  one.storage.set(key, { ...facts, status: 'running' });
+  assert.is(await one.status(), 'running');
+  one.now += 29_999;
+  assert.is(await one.status(), 'running');
+  one.now += 1;
+  assert.is(await one.status(), 'failed');
+});
+
+test('is indexed again by the next attempt of its request, and by no other', async (one) => {
+  for (const outcome of ['failed', 'completed']) {
+    one.speech = (function* () {
+      yield part(' Tea.', 0);
+      if (outcome === 'failed') throw new HostError('InferenceException', 'internal', 'it broke');
+    })();
+    await one.index('a').catch(() => {});
+    assert.is(await one.status(), outcome);
+    const error = await one.failure(one.run('index_video_stream', { video: { path: '/b.mp4', media_id: 'a' } }));
+    assert.equal([error.name, error.kind], ['MediaIdAlreadyExistsException', 'conflict']);
+  }
+  assert.is(one.repositories.videos.length, 1);
+  assert.is(one.repositories.transcripts.length, 1);
+});
+
+test('does not come back when it is deleted while it is indexed', async (one) => {
+  const error = await one.failure(
+    one.index('a', {
+      onWrite: ({ segments }: { segments?: unknown }) => {
+        if (segments === undefined || !one.repositories.media.has('a')) return;
+        one.repositories.media.delete('a');
+        one.storage.delete('video/a');
+      },
+    } as FakeHost),
+  );
+  assert.is(error.name, 'NotFoundException');
+  assert.is((await one.failure(one.status())).name, 'NotFoundException');
+  assert.equal([one.repositories.transcripts, one.storage.has('video/a')], [[], false]);
+});
+
+test('does not take or delete media of others', async (one) => {
+  one.repositories.media.set('a', 'image');
+  assert.is((await one.failure(one.index('a'))).name, 'MediaIdAlreadyExistsException');
+  assert.is((await one.failure(one.run('delete_media', { media_id: 'a' }))).name, 'NotFoundException');
+  assert.equal([...one.repositories.media.keys()], ['a']);
+  assert.not([...one.storage.keys()].some((key) => key.startsWith('video/')));
+});
+
+test('takes titles and addresses of any length', async (one) => {
+  const url = `https://a.example/${'x'.repeat(5000)}`;
+  const title = `${'x'.repeat(4095)}😀`;
+  await one.run(
+    'index_video_stream',
+    { video: { url, media_id: 'a' } },
+    { video: () => ({ title, description: 'd'.repeat(20_000) }) },
+  );
+  const [video] = one.repositories.videos;
+  assert.equal([video!.url, video!.title!.length, video!.description!.length], [null, 4095, 16_384]);
+});
+
+Chat.run();
