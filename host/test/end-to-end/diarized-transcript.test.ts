@@ -1,14 +1,13 @@
 // Tests /video/diarize with a real server, the real component, and real models for speech and for speakers.
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AsrOutput } from '../../base/schemas/index.ts';
 import { DiarizedTranscription } from '../../base/transcripts/index.ts';
-import { conversation, voiceSamples } from '../helpers/media/conversations.ts';
-import { makeMedia } from '../helpers/media/media-files.ts';
-import { ffmpegPath, silentVideo } from '../helpers/media/media.ts';
+import { talkOfThree } from '../helpers/media/conversations.ts';
+import { silentVideo } from '../helpers/media/media.ts';
 import { post, type RunningServer, serve, TEST_DEPLOYMENTS } from '../helpers/server.ts';
 import { skip } from '../skip.ts';
 
@@ -94,20 +93,11 @@ Diarized('of a video without speech are empty', async () => {
   assert.equal([output.segments, output.transcription_info.language], [[], 'silence']);
 });
 
-const voices = await voiceSamples(folder);
-if (typeof voices === 'string') {
-  skip('transcripts with speakers', voices);
+const made = await talkOfThree(folder);
+if (typeof made === 'string') {
+  skip('transcripts with speakers', made);
   await rm(folder, { recursive: true });
 } else {
-  const { samples } = conversation(voices, [
-    ['kennedy', 0],
-    ['rainbow', 0.5],
-    ['snack', 0.5],
-    ['kennedy', 0.5, 5, 11],
-  ]);
-  const raw = join(folder, 'talk.f32');
-  await writeFile(raw, new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength));
-  const input = ['-f', 'f32le', '-ar', '16000', '-ac', '1', '-i', raw];
-  talk = new Uint8Array(await readFile(await makeMedia(ffmpegPath(), join(folder, 'talk.wav'), ...input)));
+  talk = made;
   Diarized.run();
 }

@@ -1,4 +1,5 @@
 // Conversations of several people, mixed from recordings of each, with the times at which each of them speaks.
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readWav } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { RAINBOW, recordings, SNACK, unlessOffline } from './clips.ts';
@@ -71,6 +72,25 @@ export function conversation(voices: ReadonlyMap<Voice, Float32Array>, parts: re
     }));
   });
   return { samples: mixed, turns };
+}
+
+/**
+ * Makes a WAV file in which three people speak in turn, the first one twice. Returns the reason when the package cannot
+ * be fetched. Writes to `folder`.
+ */
+export async function talkOfThree(folder: string): Promise<Uint8Array | string> {
+  const voices = await voiceSamples(folder);
+  if (typeof voices === 'string') return voices;
+  const { samples } = conversation(voices, [
+    ['kennedy', 0],
+    ['rainbow', 0.5],
+    ['snack', 0.5],
+    ['kennedy', 0.5, 5, 11],
+  ]);
+  const raw = join(folder, 'talk.f32');
+  await writeFile(raw, new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength));
+  const input = ['-f', 'f32le', '-ar', String(SAMPLE_RATE), '-ac', '1', '-i', raw];
+  return new Uint8Array(await readFile(await makeMedia(ffmpegPath(), join(folder, 'talk.wav'), ...input)));
 }
 
 const STEP = SAMPLE_RATE / 100;
