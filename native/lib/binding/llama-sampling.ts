@@ -77,6 +77,17 @@ export interface LlamaPromptToken {
   readonly top?: readonly LlamaScoredToken[];
 }
 
+/** What a grammar may quote: passages of whole words, within one text. */
+export interface LlamaQuotable {
+  /**
+   * Each word ends with a line feed, and begins with a space if one stands before it. Words are as they come in a
+   * completion: in JSON with its escapes. At most 64 MiB in UTF-8 together.
+   */
+  readonly texts: readonly string[];
+  /** Fewest words of a quotation, from 1 on. */
+  readonly minWords: number;
+}
+
 /** A grammar that the completion must meet. Where nothing can follow, the completion ends. */
 export interface LlamaGrammar {
   /** In llama.cpp's notation (GBNF). */
@@ -88,6 +99,8 @@ export interface LlamaGrammar {
   readonly triggerTokens?: readonly number[];
   /** Control tokens that the grammar reads as their texts. It allows no other control tokens. */
   readonly visibleTokens?: readonly number[];
+  /** The sources of `%quote` in the text. */
+  readonly quotable?: LlamaQuotable;
   /** Whether a completion that `maxTokens` cuts gets the shortest end that meets the grammar. Default: false. */
   readonly closes?: boolean;
 }

@@ -8,6 +8,7 @@ int main() {
   aana::test::TestSampler();
   aana::test::TestStopMatcher();
   aana::test::TestGrammar();
+  aana::test::TestQuotes();
   aana::test::TestSpeculation();
   aana::test::TestThreadTeam();
   aana::test::TestAgainstUpstream();

@@ -7,6 +7,7 @@ void TestPenalties();
 void TestSampler();
 void TestStopMatcher();
 void TestGrammar();
+void TestQuotes();
 void TestSpeculation();
 void TestThreadTeam();
 // Against the samplers of llama.cpp.

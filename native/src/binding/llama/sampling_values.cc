@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "binding/values.h"
 
@@ -68,6 +70,13 @@ llama::GrammarParams ToGrammar(const Napi::Object& object) {
   grammar.trigger_words = OptionalStrings(object, "triggerWords");
   grammar.trigger_tokens = ToTokens(object, "triggerTokens");
   grammar.visible_tokens = ToTokens(object, "visibleTokens");
+  if (Has(object, "quotable")) {
+    const auto given = ToObject(object.Env(), object.Get("quotable"), "quotable");
+    llama::Quotable quotable;
+    quotable.texts = OptionalStrings(given, "texts");
+    quotable.min_words = static_cast<uint32_t>(Int(given, "minWords", 1));
+    grammar.quotable = std::make_shared<const llama::Quotable>(std::move(quotable));
+  }
   grammar.closes = object.Get("closes").ToBoolean();
   return grammar;
 }

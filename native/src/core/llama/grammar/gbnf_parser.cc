@@ -138,6 +138,7 @@ class Parser {
     if (c == '[') return {ParseSet()};
     if (c == '<' || c == '!') return {ParseToken()};
     if (Take('.')) return {AnyChar()};
+    if (c == '%') return {ParseQuote()};
     if (Take('(')) {
       auto group = ParseAlternatives(nesting + 1);
       if (!Take(')')) Fail("expected )");
@@ -263,6 +264,13 @@ class Parser {
     }
     if (value > kLastChar) Fail("a character above U+10FFFF");
     return value;
+  }
+
+  QuoteReference ParseQuote() {
+    at_++;
+    const auto name = ParseName();
+    if (name != "quote") Fail("unknown %" + name);
+    return {};
   }
 
   TokenReference ParseToken() {

@@ -1,9 +1,13 @@
 #include "core/llama/grammar/grammar.h"
 
+#include <utility>
+
 namespace aana::llama {
 
-Grammar::Grammar(std::string_view gbnf, const std::string& root, const FindToken& find_token)
-    : automaton_(ParseGbnf(gbnf, root, find_token)), states_(std::make_shared<SharedGrammarStates>(automaton_)) {}
+Grammar::Grammar(std::string_view gbnf, const std::string& root, const FindToken& find_token,
+                 std::shared_ptr<const QuoteSources> quotes)
+    : automaton_(ParseGbnf(gbnf, root, find_token), std::move(quotes)),
+      states_(std::make_shared<SharedGrammarStates>(automaton_)) {}
 
 std::shared_ptr<SharedGrammarStates> Grammar::states() const {
   std::lock_guard lock(mutex_);

@@ -24,8 +24,9 @@ struct SharedGrammarStates {
 class Grammar {
  public:
   // Throws SamplingError (fault kCaller), which says why, for a grammar that cannot be read, is too large, or that no
-  // text meets.
-  Grammar(std::string_view gbnf, const std::string& root, const FindToken& find_token);
+  // text meets. `quotes` are the sources of quotations, if the grammar has them.
+  Grammar(std::string_view gbnf, const std::string& root, const FindToken& find_token,
+          std::shared_ptr<const QuoteSources> quotes = nullptr);
 
   const GrammarAutomaton& automaton() const { return automaton_; }
   // Where new requests begin.

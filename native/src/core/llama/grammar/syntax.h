@@ -32,6 +32,9 @@ struct TokenReference {
   bool is_negated = false;
 };
 
+// A quotation of the sources of the request.
+struct QuoteReference {};
+
 constexpr uint32_t kUnlimited = std::numeric_limits<uint32_t>::max();
 
 struct GrammarItem;
@@ -39,7 +42,7 @@ using GrammarSequence = std::vector<GrammarItem>;
 using GrammarAlternatives = std::vector<GrammarSequence>;
 
 struct GrammarItem {
-  std::variant<std::string, CharSet, RuleReference, TokenReference, GrammarAlternatives> what;
+  std::variant<std::string, CharSet, RuleReference, TokenReference, QuoteReference, GrammarAlternatives> what;
   uint32_t min = 1;
   uint32_t max = 1;  // kUnlimited: any number
 };

@@ -14,8 +14,9 @@ constexpr uint32_t kMaxRuleClosingBytes = 16U << 10;
 
 GrammarMatcher GrammarFinder::Find(const GrammarParams& params, std::vector<TokenId> ends,
                                    const std::string& cache_key) {
-  const auto grammar = cache_.Find(cache_key, params.text, params.root,
-                                   [this](const std::string& text) { return model_.FindToken(text); });
+  const auto grammar = cache_.Find(
+      cache_key, params.text, params.root, [this](const std::string& text) { return model_.FindToken(text); },
+      params.quotable.get());
   const auto& automaton = grammar->automaton();
   if (const auto cost = automaton.CostOf(automaton.StartOf(automaton.root()));
       params.closes && cost > kMaxRuleClosingBytes) {

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "core/llama/grammar/quotes/quotable.h"
 
 namespace aana::llama {
 
@@ -54,8 +57,9 @@ struct GrammarParams {
   // of the word or the token.
   std::vector<std::string> trigger_words;
   std::vector<TokenId> trigger_tokens;
-  std::vector<TokenId> visible_tokens;  // control tokens that the grammar reads as their texts
-  bool closes = false;                  // an answer that max_tokens cuts gets the shortest end that meets the grammar
+  std::vector<TokenId> visible_tokens;       // control tokens that the grammar reads as their texts
+  std::shared_ptr<const Quotable> quotable;  // the sources of `%quote` in the grammar; null: there are none
+  bool closes = false;  // an answer that max_tokens cuts gets the shortest end that meets the grammar
 };
 
 struct SamplingParams {

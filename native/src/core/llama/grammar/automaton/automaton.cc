@@ -16,9 +16,11 @@ using Kind = GrammarEdge::Kind;
 
 }  // namespace
 
-GrammarAutomaton::GrammarAutomaton(const GrammarSyntax& syntax) {
+GrammarAutomaton::GrammarAutomaton(const GrammarSyntax& syntax, std::shared_ptr<const QuoteSources> quotes)
+    : quotes_(std::move(quotes)) {
   AutomatonBuilder builder(syntax);
   builder.Build(*this);
+  CheckQuotes();
   FindTails();
   FindCosts();
   if (CostOf(StartOf(root_)) == kNever) {
@@ -27,6 +29,11 @@ GrammarAutomaton::GrammarAutomaton(const GrammarSyntax& syntax) {
   }
   CheckLeftRecursion(builder.names());
   FindClasses();
+}
+
+void GrammarAutomaton::CheckQuotes() const {
+  if (quotes_ || std::ranges::find(edges_, Kind::kQuote, &GrammarEdge::kind) == edges_.end()) return;
+  throw SamplingError(Fault::kCaller, "the grammar has %quote, but the request has no sources to quote");
 }
 
 void GrammarAutomaton::FindTails() {
@@ -68,6 +75,7 @@ void GrammarAutomaton::FindCosts() {
       if (edges_[edge].kind == Kind::kCall) calls[static_cast<size_t>(edges_[edge].value)].push_back(entry);
     }
   }
+  const uint64_t quote_cost = quotes_ ? quotes_->CostOf(quotes_->Start()) : 0;
   using Entry = std::pair<uint32_t, int32_t>;
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   std::vector<bool> is_final(n_nodes);
@@ -84,6 +92,8 @@ void GrammarAutomaton::FindCosts() {
       const auto start = StartOf(edge.value);
       if (!is_final[static_cast<size_t>(start)]) return;
       cost += CostOf(start);
+    } else if (edge.kind == Kind::kQuote) {
+      cost += quote_cost;
     } else if (edge.kind != Kind::kEmpty) {
       cost++;
     }

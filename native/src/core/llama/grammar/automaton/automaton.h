@@ -3,9 +3,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "core/llama/grammar/quotes/quote_sources.h"
 #include "core/llama/grammar/syntax.h"
 
 namespace aana::llama {
@@ -18,6 +20,7 @@ struct GrammarEdge {
     kCall,        // a text of the rule `value`
     kToken,       // the token `value`
     kOtherToken,  // a token other than `value`
+    kQuote,       // a quotation of the sources
   };
 
   Kind kind = Kind::kEmpty;
@@ -38,9 +41,9 @@ class GrammarAutomaton {
   static constexpr uint32_t kNever = UINT32_MAX;
   static constexpr uint64_t kMostCost = kNever - 1;  // sums of more stay there
 
-  // Throws SamplingError (fault kCaller), which names the rule, for a grammar that is too large, that is
-  // left-recursive, or that no text meets.
-  explicit GrammarAutomaton(const GrammarSyntax& syntax);
+  // `quotes` are the sources of quotations; null: there are none. Throws SamplingError (fault kCaller), which names the
+  // rule, for a grammar that is too large, that is left-recursive, that quotes without sources, or that no text meets.
+  explicit GrammarAutomaton(const GrammarSyntax& syntax, std::shared_ptr<const QuoteSources> quotes = nullptr);
 
   std::span<const GrammarEdge> EdgesOf(int32_t node) const {
     const auto first = nodes_[static_cast<size_t>(node)].first_edge;
@@ -58,11 +61,14 @@ class GrammarAutomaton {
   }
   int32_t StartOf(int32_t rule) const { return starts_[static_cast<size_t>(rule)]; }
   int32_t root() const { return root_; }
+  const std::shared_ptr<const QuoteSources>& quotes() const { return quotes_; }
 
   // Bytes of the same class are the same to all edges.
   uint8_t ClassOf(uint8_t byte) const { return classes_[byte]; }
   size_t n_classes() const { return n_classes_; }
-  size_t n_bytes() const { return nodes_.size() * sizeof(Node) + edges_.size() * sizeof(GrammarEdge); }
+  size_t n_bytes() const {
+    return nodes_.size() * sizeof(Node) + edges_.size() * sizeof(GrammarEdge) + (quotes_ ? quotes_->n_bytes() : 0);
+  }
 
  private:
   friend class AutomatonBuilder;
@@ -75,12 +81,14 @@ class GrammarAutomaton {
     bool is_tail = false;
   };
 
+  void CheckQuotes() const;
   void FindTails();
   void FindCosts();
   void FindClasses();
   // Throws SamplingError.
   void CheckLeftRecursion(std::span<const std::string> names) const;
 
+  std::shared_ptr<const QuoteSources> quotes_;
   std::vector<Node> nodes_;  // and one behind the last, for its edges
   std::vector<GrammarEdge> edges_;
   std::vector<int32_t> starts_;

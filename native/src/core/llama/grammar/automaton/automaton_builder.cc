@@ -155,6 +155,11 @@ int32_t AutomatonBuilder::AddOnce(int32_t from, const GrammarItem& item) {
             {.kind = token->is_negated ? Kind::kOtherToken : Kind::kToken, .value = token->token, .target = behind});
     return behind;
   }
+  if (std::holds_alternative<QuoteReference>(item.what)) {
+    const auto behind = AddNode();
+    AddEdge(from, {.kind = Kind::kQuote, .target = behind});
+    return behind;
+  }
   return Add(from, std::get<GrammarAlternatives>(item.what));
 }
 

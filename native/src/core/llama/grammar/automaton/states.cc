@@ -76,20 +76,28 @@ GrammarStates::GrammarStates(const GrammarAutomaton& automaton)
 
 GrammarStates::Id GrammarStates::FindNext(Id state, uint8_t byte) {
   Threads threads;
+  const bool has_quotes = states_[static_cast<size_t>(state)].has_quotes;
   for (const auto& thread : states_[static_cast<size_t>(state)].threads) {
+    if (thread.node < 0) {
+      next_places_.clear();
+      automaton_.quotes()->AddNext(places_[static_cast<size_t>(~thread.node)], byte, next_places_);
+      for (const auto& place : next_places_) threads.push_back({~FindPlace(place), thread.frame});
+      continue;
+    }
     for (const auto& edge : automaton_.EdgesOf(thread.node)) {
       if (edge.kind == Kind::kBytes && edge.first <= byte && byte <= edge.last)
         threads.push_back({edge.target, thread.frame});
     }
   }
   const Id next = threads.empty() ? kDead : Close(std::move(threads));
+  if (has_quotes) return next;
   next_[static_cast<size_t>(state) * n_classes_ + automaton_.ClassOf(byte)] = next;
   return next;
 }
 
 GrammarStates::Id GrammarStates::NextPlain(Id state) {
   if (next_plain_[static_cast<size_t>(state)] != kUnknown) return next_plain_[static_cast<size_t>(state)];
-  Id next = kUnknown;
+  Id next = states_[static_cast<size_t>(state)].has_quotes ? kDead : kUnknown;
   for (const auto& characters : plain_characters_) {
     const Id after = NextOf(state, characters);
     next = next == kUnknown || next == after ? after : kDead;
@@ -104,6 +112,7 @@ GrammarStates::Id GrammarStates::NextOf(Id state, std::span<const std::vector<ui
   for (const auto& bytes : characters) {
     std::vector<Id> behind;
     for (const auto place : places) {
+      if (states_[static_cast<size_t>(place)].has_quotes) return kDead;
       for (const auto byte : bytes) {
         const Id next = Next(place, byte);
         if (next == kDead) return kDead;
@@ -137,16 +146,30 @@ GrammarStates::Id GrammarStates::Next(Id state, TokenId token, std::string_view 
   Threads threads = states_[static_cast<size_t>(next)].threads;
   const bool is_accepting = IsAccepting(next);
   for (const auto& thread : states_[static_cast<size_t>(state)].threads) {
+    if (thread.node < 0) continue;
     for (const auto& edge : automaton_.EdgesOf(thread.node)) {
       if (edge.Names(token)) threads.push_back({edge.target, thread.frame});
     }
   }
   if (threads.size() == states_[static_cast<size_t>(next)].threads.size()) return next;
-  const Id merged = Close(std::move(threads));
-  if (!is_accepting || IsAccepting(merged)) return merged;
-  auto both = states_[static_cast<size_t>(merged)];
+  return Close(std::move(threads), is_accepting);
+}
+
+GrammarStates::Id GrammarStates::Close(Threads threads, bool is_accepting) {
+  const Id closed = Close(std::move(threads));
+  if (!is_accepting || IsAccepting(closed)) return closed;
+  auto both = states_[static_cast<size_t>(closed)];
   both.is_accepting = true;
   return Keep(std::move(both));
+}
+
+GrammarStates::Id GrammarStates::Union(Id a, Id b) {
+  if (a == b || b == kDead) return a;
+  if (a == kDead) return b;
+  auto threads = states_[static_cast<size_t>(a)].threads;
+  const auto& others = states_[static_cast<size_t>(b)].threads;
+  threads.insert(threads.end(), others.begin(), others.end());
+  return Close(std::move(threads), IsAccepting(a) || IsAccepting(b));
 }
 
 GrammarStates::Id GrammarStates::Close(Threads threads) {
@@ -157,19 +180,37 @@ GrammarStates::Id GrammarStates::Close(Threads threads) {
         static_cast<uint64_t>(static_cast<uint32_t>(thread.node)) << 32 | static_cast<uint32_t>(thread.frame);
     return seen_.insert(key).second;
   };
+  const auto leave = [&](const Thread& thread) {
+    if (thread.frame == kBottom) {
+      state.is_accepting = true;
+    } else {
+      const auto& frame = frames_[static_cast<size_t>(thread.frame)];
+      threads.push_back({frame.node, frame.parent});
+    }
+  };
+  const auto call = [&](int32_t start, const GrammarEdge& edge, int32_t frame) {
+    // A call at the end of a rule needs no return, so lists that are written as recursion stay flat.
+    if (automaton_.IsTail(edge.target)) {
+      threads.push_back({start, frame});
+    } else if (const auto inner = FindFrame(edge.target, frame)) {
+      threads.push_back({start, *inner});
+    }
+  };
   while (!threads.empty()) {
     const auto thread = threads.back();
     threads.pop_back();
-    if (automaton_.CostOf(thread.node) == GrammarAutomaton::kNever || !see(thread)) continue;
+    if (thread.node >= 0 && automaton_.CostOf(thread.node) == GrammarAutomaton::kNever) continue;
+    if (!see(thread)) continue;
     if (seen_.size() > kMaxSteps) RefuseReadings();
-    if (automaton_.IsEnd(thread.node)) {
-      if (thread.frame == kBottom) {
-        state.is_accepting = true;
-      } else {
-        const auto& frame = frames_[static_cast<size_t>(thread.frame)];
-        threads.push_back({frame.node, frame.parent});
-      }
+    if (thread.node < 0) {
+      const auto& place = places_[static_cast<size_t>(~thread.node)];
+      if (automaton_.quotes()->IsEnd(place)) leave(thread);
+      if (!automaton_.quotes()->CanContinue(place)) continue;
+      state.threads.push_back(thread);
+      state.has_quotes = true;
+      continue;
     }
+    if (automaton_.IsEnd(thread.node)) leave(thread);
     bool is_kept = false;
     for (const auto& edge : automaton_.EdgesOf(thread.node)) {
       switch (edge.kind) {
@@ -181,14 +222,13 @@ GrammarStates::Id GrammarStates::Close(Threads threads) {
           if (automaton_.CostOf(edge.target) == GrammarAutomaton::kNever ||
               automaton_.CostOf(start) == GrammarAutomaton::kNever)
             break;
-          // A call at the end of a rule needs no return, so lists that are written as recursion stay flat.
-          if (automaton_.IsTail(edge.target)) {
-            threads.push_back({start, thread.frame});
-          } else if (const auto frame = FindFrame(edge.target, thread.frame)) {
-            threads.push_back({start, *frame});
-          }
+          call(start, edge, thread.frame);
           break;
         }
+        case Kind::kQuote:
+          if (automaton_.CostOf(edge.target) == GrammarAutomaton::kNever) break;
+          call(~FindPlace(automaton_.quotes()->Start()), edge, thread.frame);
+          break;
         case Kind::kToken:
         case Kind::kOtherToken:
           state.has_tokens = is_kept = true;
@@ -241,6 +281,16 @@ std::optional<int32_t> GrammarStates::FindFrame(int32_t node, int32_t parent) {
   return found->second;
 }
 
+int32_t GrammarStates::FindPlace(const QuotePlace& place) {
+  const auto key = static_cast<uint64_t>(place.first) << 32 | place.length;
+  const auto [found, is_new] = place_ids_.try_emplace(key, static_cast<int32_t>(places_.size()));
+  if (!is_new) return found->second;
+  constexpr size_t kBytesPerPlace = 64;
+  Count(kBytesPerPlace);
+  places_.push_back(place);
+  return found->second;
+}
+
 void GrammarStates::Count(size_t n_bytes) {
   n_bytes_ += n_bytes;
   if (n_bytes_ > kMaxBytes) {
@@ -254,6 +304,79 @@ const GrammarStates::TokenSet& GrammarStates::FindAllowed(Id state, const TokenT
   if (known != allowed_.end()) return known->second;
   n_steps_ = 0;
   found_.clear();
+  const bool has_quotes = states_[static_cast<size_t>(state)].has_quotes;
+  if (has_quotes) {
+    FindInQuotes(state, trie);
+  } else {
+    FindElsewhere(state, trie);
+  }
+  if (states_[static_cast<size_t>(state)].has_tokens) {
+    for (TokenId token = 0; std::cmp_less(token, trie.n_vocab()); token++) {
+      if (NamesToken(state, token)) found_.push_back(token);
+    }
+  }
+  TokenSet set;
+  const size_t n_words = (trie.n_vocab() + 63) / 64;
+  if (found_.size() <= n_words) {
+    set.tokens = found_;
+  } else {
+    set.bits.resize(n_words);
+    for (const auto token : found_)
+      set.bits[static_cast<size_t>(token) / 64] |= uint64_t{1} << (static_cast<size_t>(token) % 64);
+  }
+  Count(set.bits.size() * sizeof(uint64_t) + set.tokens.size() * sizeof(TokenId));
+  return allowed_.emplace(state, std::move(set)).first->second;
+}
+
+void GrammarStates::FindInQuotes(Id state, const TokenTrie& trie) {
+  readings_.resize(trie.max_depth() + 1);
+  auto& begin = readings_[0];
+  begin.quoted.clear();
+  Threads others;
+  for (const auto& thread : states_[static_cast<size_t>(state)].threads) {
+    if (thread.node < 0) {
+      begin.quoted.push_back({places_[static_cast<size_t>(~thread.node)], thread.frame});
+    } else {
+      others.push_back(thread);
+    }
+  }
+  begin.rest = Close(std::move(others));
+  const auto nodes = trie.nodes();
+  for (uint32_t i = 0; i < nodes.size();) {
+    const auto& node = nodes[i];
+    auto& next = readings_[node.depth + 1U];
+    ReadByte(readings_[node.depth], node.byte, next);
+    if (next.quoted.empty() && next.rest == kDead) {
+      i = node.behind;
+      continue;
+    }
+    const auto tokens = trie.TokensAt(node);
+    found_.insert(found_.end(), tokens.begin(), tokens.end());
+    i++;
+  }
+}
+
+void GrammarStates::ReadByte(const Reading& reading, uint8_t byte, Reading& next) {
+  const auto& quotes = *automaton_.quotes();
+  next.quoted.clear();
+  next.rest = Next(reading.rest, byte);
+  for (const auto& [place, frame] : reading.quoted) {
+    std::vector<QuotePlace> places;
+    quotes.AddNext(place, byte, places);
+    for (const auto& after : places) {
+      if (quotes.IsEnd(after)) next.rest = Union(next.rest, StateBehind(frame));
+      if (quotes.CanContinue(after)) next.quoted.push_back({after, frame});
+    }
+  }
+}
+
+GrammarStates::Id GrammarStates::StateBehind(int32_t frame) {
+  if (frame == kBottom) return Keep({.threads = {}, .is_accepting = true});
+  const auto [node, parent, depth, cost] = frames_[static_cast<size_t>(frame)];
+  return Close({{node, parent}});
+}
+
+void GrammarStates::FindElsewhere(Id state, const TokenTrie& trie) {
   path_.resize(trie.max_depth() + 1);
   path_[0] = state;
   const auto nodes = trie.nodes();
@@ -279,34 +402,20 @@ const GrammarStates::TokenSet& GrammarStates::FindAllowed(Id state, const TokenT
     found_.insert(found_.end(), tokens.begin(), tokens.end());
     i++;
   }
-  if (states_[static_cast<size_t>(state)].has_tokens) {
-    for (TokenId token = 0; std::cmp_less(token, trie.n_vocab()); token++) {
-      if (NamesToken(state, token)) found_.push_back(token);
-    }
-  }
-  TokenSet set;
-  const size_t n_words = (trie.n_vocab() + 63) / 64;
-  if (found_.size() <= n_words) {
-    set.tokens = found_;
-  } else {
-    set.bits.resize(n_words);
-    for (const auto token : found_)
-      set.bits[static_cast<size_t>(token) / 64] |= uint64_t{1} << (static_cast<size_t>(token) % 64);
-  }
-  Count(set.bits.size() * sizeof(uint64_t) + set.tokens.size() * sizeof(TokenId));
-  return allowed_.emplace(state, std::move(set)).first->second;
 }
 
 bool GrammarStates::NamesToken(Id state, TokenId token) const {
   return std::ranges::any_of(states_[static_cast<size_t>(state)].threads, [&](const Thread& thread) {
-    return std::ranges::any_of(automaton_.EdgesOf(thread.node),
-                               [&](const GrammarEdge& edge) { return edge.Names(token); });
+    return thread.node >= 0 && std::ranges::any_of(automaton_.EdgesOf(thread.node),
+                                                   [&](const GrammarEdge& edge) { return edge.Names(token); });
   });
 }
 
 uint32_t GrammarStates::CostOf(const Thread& thread) const {
   const uint64_t below = thread.frame == kBottom ? 0 : frames_[static_cast<size_t>(thread.frame)].cost;
-  return static_cast<uint32_t>(std::min(automaton_.CostOf(thread.node) + below, GrammarAutomaton::kMostCost));
+  const uint64_t own = thread.node < 0 ? automaton_.quotes()->CostOf(places_[static_cast<size_t>(~thread.node)])
+                                       : automaton_.CostOf(thread.node);
+  return static_cast<uint32_t>(std::min(own + below, GrammarAutomaton::kMostCost));
 }
 
 std::optional<std::string> GrammarStates::FindCompletion(Id state, size_t n_most) const {
@@ -318,7 +427,8 @@ std::optional<std::string> GrammarStates::FindCompletion(Id state, size_t n_most
   std::vector<int32_t> returns;  // of calls on the way, before those of the thread
   auto [node, frame] = *shortest;
   for (;;) {
-    if (automaton_.IsEnd(node)) {
+    if (node < 0) text += automaton_.quotes()->ShortestEnd(places_[static_cast<size_t>(~node)]);
+    if (node < 0 || automaton_.IsEnd(node)) {
       if (!returns.empty()) {
         node = returns.back();
         returns.pop_back();
@@ -333,6 +443,7 @@ std::optional<std::string> GrammarStates::FindCompletion(Id state, size_t n_most
     const auto& edge = automaton_.ShortestEdge(node);
     node = edge.target;
     if (edge.kind == Kind::kBytes) text += static_cast<char>(edge.first);
+    if (edge.kind == Kind::kQuote) text += automaton_.quotes()->ShortestEnd(automaton_.quotes()->Start());
     if (edge.kind == Kind::kToken || edge.kind == Kind::kOtherToken) return std::nullopt;
     if (edge.kind != Kind::kCall) continue;
     returns.push_back(edge.target);
@@ -343,7 +454,8 @@ std::optional<std::string> GrammarStates::FindCompletion(Id state, size_t n_most
 GrammarStates::Id GrammarStates::Adopt(const GrammarStates& other, Id state) {
   if (state == kDead) return kDead;
   const auto& from = other.states_[static_cast<size_t>(state)];
-  State copy{.threads = {}, .is_accepting = from.is_accepting, .has_tokens = from.has_tokens};
+  State copy = from;
+  copy.threads.clear();
   std::unordered_map<int32_t, int32_t> adopted{{kBottom, kBottom}};
   for (const auto& thread : from.threads) {
     std::vector<int32_t> frames;  // the deepest last
@@ -353,7 +465,8 @@ GrammarStates::Id GrammarStates::Adopt(const GrammarStates& other, Id state) {
       const auto& frame = other.frames_[static_cast<size_t>(frames.back())];
       adopted[frames.back()] = FindFrame(frame.node, adopted[frame.parent]).value();
     }
-    copy.threads.push_back({thread.node, adopted[thread.frame]});
+    const auto node = thread.node < 0 ? ~FindPlace(other.places_[static_cast<size_t>(~thread.node)]) : thread.node;
+    copy.threads.push_back({node, adopted[thread.frame]});
   }
   std::ranges::sort(copy.threads);
   return Keep(std::move(copy));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/llama/grammar/automaton/automaton.h"
+#include "core/llama/grammar/quotes/quote_sources.h"
 #include "core/llama/grammar/token_trie.h"
 
 namespace aana::llama {
@@ -72,16 +73,27 @@ class GrammarStates {
     uint32_t cost = 0;  // bytes of the shortest text from `node` to the end of everything
   };
   struct Thread {
-    int32_t node = 0;
+    int32_t node = 0;  // negative: in a quotation, at the place ~node
     int32_t frame = kBottom;
 
     auto operator<=>(const Thread&) const = default;
   };
   using Threads = std::vector<Thread>;
   struct State {
-    Threads threads;  // at nodes with a byte or a token
+    Threads threads;  // at nodes with a byte or a token, and in quotations
     bool is_accepting = false;
     bool has_tokens = false;  // a thread is at a token
+    bool has_quotes = false;  // a thread is in a quotation: its bytes have no classes, so nothing behind it is kept
+  };
+  // What a token may mean from a state in a quotation on: places in quotations, and a state for everything else. The
+  // places are not kept as states, because at the beginning of a quotation there are very many.
+  struct Quoted {
+    QuotePlace place;
+    int32_t frame = kBottom;
+  };
+  struct Reading {
+    std::vector<Quoted> quoted;
+    Id rest = kDead;
   };
   struct HashThreads {
     size_t operator()(const Threads& threads) const;
@@ -104,6 +116,16 @@ class GrammarStates {
   bool NamesToken(Id state, TokenId token) const;
   // The state of these threads and of those that they lead to without a byte.
   Id Close(Threads threads);
+  // The same, also accepting if `is_accepting`.
+  Id Close(Threads threads, bool is_accepting);
+  Id Union(Id a, Id b);
+  // Both add the tokens whose bytes may follow to `found_`.
+  void FindInQuotes(Id state, const TokenTrie& trie);
+  void FindElsewhere(Id state, const TokenTrie& trie);
+  void ReadByte(const Reading& reading, uint8_t byte, Reading& next);
+  // The state behind a quotation.
+  Id StateBehind(int32_t frame);
+  int32_t FindPlace(const QuotePlace& place);
   Id Keep(State state);
   // Empty when calls are nested too deep.
   std::optional<int32_t> FindFrame(int32_t node, int32_t parent);
@@ -120,6 +142,8 @@ class GrammarStates {
   std::vector<Frame> frames_;
   std::unordered_map<Thread, int32_t, HashFrame> frame_ids_;  // by node and parent
   std::unordered_multimap<size_t, Id> ids_;                   // by the hash of threads
+  std::vector<QuotePlace> places_;
+  std::unordered_map<uint64_t, int32_t> place_ids_;  // by first passage and length
   std::unordered_map<Id, TokenSet> allowed_;
   Id start_ = kDead;
   size_t n_bytes_ = 0;
@@ -128,6 +152,8 @@ class GrammarStates {
   std::unordered_set<uint64_t> seen_;
   std::vector<Id> path_;
   std::vector<TokenId> found_;
+  std::vector<Reading> readings_;
+  std::vector<QuotePlace> next_places_;
 };
 
 }  // namespace aana::llama

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace aana::llama {
+
+// What a grammar may quote, as a request says it.
+struct Quotable {
+  // UTF-8 without U+0000. Each word ends with a line feed, and begins with a space if one stands before it. Words are
+  // written as they come in an answer: in an answer of JSON with its escapes.
+  std::vector<std::string> texts;
+  uint32_t min_words = 1;  // of a quotation
+};
+
+}  // namespace aana::llama
