@@ -3,7 +3,7 @@ import { recordOf } from './bounds.ts';
 import { answerOf } from './answer-kinds.ts';
 import { ChatMessage } from './dialog.ts';
 import { absent, text } from './fields.ts';
-import { StructuredOutputs } from './structured-outputs.ts';
+import { Quotation, StructuredOutputs } from './structured-outputs.ts';
 
 const number = (minimum: number, maximum: number, description: string): z.ZodMiniNumber =>
   z.number().check(z.minimum(minimum), z.maximum(maximum), z.describe(description));
@@ -211,6 +211,15 @@ const detailFields = {
       .array(TokenLogprob)
       .check(
         z.describe('The tokens of a whole text, if `logprobs` asks for them. Those of a stream are in its chunks.'),
+      ),
+  ),
+  quotations: z.optional(
+    z
+      .array(Quotation)
+      .check(
+        z.describe(
+          'With `quote_of`: the texts of the answer that stand in a source, in order, each with its first passage.',
+        ),
       ),
   ),
   ...promptScores,

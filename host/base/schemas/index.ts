@@ -10,7 +10,7 @@ export * from './media-references.ts';
 export * from './live.ts';
 export * from './media.ts';
 export { hasScores, TokenScores } from './token-scores.ts';
-export { MAX_CHOICES, ResponseFormat, StructuredOutputs } from './structured-outputs.ts';
+export { MAX_CHOICES, Quotation, ResponseFormat, StructuredOutputs } from './structured-outputs.ts';
 export * from './vad-options.ts';
 export * from './vad.ts';
 export * from './checks/validation.ts';

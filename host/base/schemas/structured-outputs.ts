@@ -1,11 +1,34 @@
 import * as z from 'zod/mini';
 import { anyObject, MAX_TEXT } from './bounds.ts';
-import { absent, text } from './fields.ts';
+import { absent, anyText, text } from './fields.ts';
 
 export const MAX_CHOICES = 10_000;
 
 /** A JSON Schema: an object, true or false. */
 const JsonSchema = z.union([anyObject, z.boolean()]);
+
+const MAX_SOURCES = 1024;
+/** Words of ten hours of speech, and more. */
+const MAX_PARTS = 500_000;
+
+const seconds = z.number().check(z.minimum(0));
+
+/** What an answer may quote. Parts may have further members, as segments of transcripts have. */
+const QuoteSource = z.union([
+  anyText,
+  z
+    .array(z.object({ text: anyText, start: seconds, end: seconds }))
+    .check(z.maxLength(MAX_PARTS), z.describe('Parts of a text in order, with their times in seconds.')),
+]);
+
+/** A quotation of an answer. */
+export const Quotation = z.strictObject({
+  text: z.string(),
+  start: z.optional(z.number().check(z.describe('Where the passage begins, in seconds, if the source has times.'))),
+  end: z.optional(z.number().check(z.describe('Where the passage ends, in seconds, if the source has times.'))),
+  source: z.int().check(z.minimum(0), z.describe('The place of the source in `quote_of`.')),
+});
+export type Quotation = z.infer<typeof Quotation>;
 
 const forms = {
   json: absent(
@@ -22,6 +45,18 @@ const forms = {
   ),
   grammar: absent(
     text.check(z.maxLength(4_000_000), z.describe('A grammar in the notation of llama.cpp (GBNF) with a rule `root`.')),
+  ),
+  quote_of: absent(
+    z
+      .array(QuoteSource)
+      .check(
+        z.minLength(1),
+        z.maxLength(MAX_SOURCES),
+        z.describe(
+          'Sources, from which the answer is a quotation. Beside `json`: the strings of the schema with the format ' +
+            '`quote` are.',
+        ),
+      ),
   ),
 } as const;
 type Form = keyof typeof forms;
@@ -40,16 +75,30 @@ export const StructuredOutputs = z
           ),
         ),
     ),
+    min_words: absent(
+      z.int().check(z.minimum(1), z.maximum(1000), z.describe('Fewest words of a quotation. Default: 5.')),
+    ),
     close_json: absent(
-      z.boolean().check(z.describe('Whether JSON that max_tokens cuts is closed with the shortest valid end.')),
+      z
+        .boolean()
+        .check(
+          z.describe(
+            'Whether JSON that max_tokens cuts is closed with the shortest valid end. Default: true with `quote_of`.',
+          ),
+        ),
     ),
   })
   .check(
     z.refine((value) => {
       const isThere = (form: Form): boolean =>
         (value[form] ?? false) !== false || (form === 'json' && value.json === false);
-      return (Object.keys(forms) as Form[]).filter(isThere).length === 1;
-    }, 'must have exactly one of json, json_object, regex, choice and grammar.'),
+      const given = (Object.keys(forms) as Form[]).filter(isThere);
+      return given.length === 1 || given.join() === 'json,quote_of';
+    }, 'must have exactly one of json, json_object, regex, choice, grammar and quote_of, or json and quote_of.'),
+    z.refine(
+      ({ min_words: words, quote_of: sources }) => words == null || sources != null,
+      'min_words needs quote_of.',
+    ),
     z.refine(
       ({ close_json: closes, json, json_object: anyObject }) => !closes || (json ?? anyObject) != null,
       'close_json needs json or json_object.',

@@ -16,6 +16,7 @@ import {
   count,
   explicitTypes,
   isObject,
+  QUOTE_FORMAT,
   type Schema,
   type SchemaObject,
   type TypeName,
@@ -26,6 +27,9 @@ import { merged, propertiesOf } from './schema-merge.ts';
 const MOST_CHARS = 512 * 1024;
 const MOST_SCHEMAS = 20_000;
 const MOST_NESTING = 150;
+
+/** A quotation in a grammar of ours. */
+export const QUOTE = '%quote';
 
 const HEX = '[0-9a-fA-F]';
 /** A character of a string: as it is, or escaped. Half of a surrogate pair comes with its other half only. */
@@ -54,6 +58,8 @@ export interface SchemaGrammarOptions {
   readonly isLoose?: boolean;
   /** Larger counts of items, characters and properties are not supported, because the grammar would be too large. */
   readonly mostRepeated?: number;
+  /** Whether strings with the format `quote` are quotations. */
+  readonly hasQuotes?: boolean;
 }
 
 /** The form of a string, and the keyword that says it. */
@@ -73,6 +79,7 @@ export class SchemaGrammar {
   readonly #rules: Rules;
   readonly #isLoose: boolean;
   readonly #mostRepeated: number;
+  readonly #hasQuotes: boolean;
   readonly #ws: string;
   readonly #unbound = new Set<string>();
   /** The rule of each reference, or why it has no value. */
@@ -82,13 +89,14 @@ export class SchemaGrammar {
 
   constructor(
     root: unknown,
-    { rules = new Rules(), isLoose = false, mostRepeated = Infinity }: SchemaGrammarOptions = {},
+    { rules = new Rules(), isLoose = false, mostRepeated = Infinity, hasQuotes = false }: SchemaGrammarOptions = {},
   ) {
     if (lengthOf(root) > MOST_CHARS) refuse('#', `the schema has more than ${MOST_CHARS} characters`);
     this.#root = asSchema(root, '#');
     this.#rules = rules;
     this.#isLoose = isLoose;
     this.#mostRepeated = mostRepeated;
+    this.#hasQuotes = hasQuotes;
     this.#ws = this.#rules.named('ws', SHORT_SPACE);
   }
 
@@ -155,7 +163,7 @@ export class SchemaGrammar {
   }
 
   #assertions(schema: SchemaObject, at: string): SchemaObject {
-    const { held, unheld } = assertions(schema, at);
+    const { held, unheld } = assertions(schema, at, this.#hasQuotes);
     for (const keyword of unheld) this.#leaveOut(keyword, at);
     return held;
   }
@@ -368,6 +376,7 @@ export class SchemaGrammar {
   }
 
   #strings(schema: SchemaObject, at: string): string {
+    if (this.#hasQuotes && schema['format'] === QUOTE_FORMAT) return this.#quotations(schema, at);
     const [min, max] = [count(schema, 'minLength', 0, at), count(schema, 'maxLength', Infinity, at)];
     if (min > max) throw new Impossible(at, `minLength is ${min}, maxLength ${max}`);
     const form = this.#formOf(schema, at);
@@ -384,6 +393,12 @@ export class SchemaGrammar {
     if (least < min) this.#leaveOut('minLength', at, `is not supported beside "${keyword}"`);
     if (most > max) this.#leaveOut('maxLength', at, `is not supported beside "${keyword}"`);
     return this.#rules.add(sequence('"\\""', regexGrammar(regex, true), '"\\""'));
+  }
+
+  #quotations(schema: SchemaObject, at: string): string {
+    for (const keyword of ['pattern', 'minLength', 'maxLength'])
+      if (schema[keyword] !== undefined) this.#leaveOut(keyword, at, `is not supported beside "${QUOTE_FORMAT}"`);
+    return this.#rules.add(sequence('"\\""', QUOTE, '"\\""'));
   }
 
   /** Returns the form of the strings, and the keyword that says it. A pattern that cannot be expressed is left out. */

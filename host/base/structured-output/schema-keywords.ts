@@ -51,9 +51,14 @@ export interface Assertions {
   readonly unheld: readonly string[];
 }
 
-/** Returns what a schema says about which values are valid. */
-export function assertions(schema: SchemaObject, at: string): Assertions {
-  const entries = Object.entries(schema).filter(([key, value]) => !isUnknownFormat(key, value));
+/** The format of a string that is a quotation of the request's sources. */
+export const QUOTE_FORMAT = 'quote';
+
+/** Returns what a schema says about which values are valid. `hasQuotes`: whether the request has sources to quote. */
+export function assertions(schema: SchemaObject, at: string, hasQuotes: boolean): Assertions {
+  const isQuote = ([key, value]: readonly [string, unknown]): boolean =>
+    hasQuotes && key === 'format' && value === QUOTE_FORMAT;
+  const entries = Object.entries(schema).filter((entry) => isQuote(entry) || !isUnknownFormat(...entry));
   const isUnheld = ([key, value]: readonly [string, unknown]): boolean =>
     UNHELD.has(key) && !(key === '$id' && at === '#') && !isEveryName(key, value);
   return {

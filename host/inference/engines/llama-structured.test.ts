@@ -1,7 +1,16 @@
 // Structured output through a deployment with a tiny model, in a replica process of its own.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { GenerationDetails, SamplingParams, StructuredOutputs } from '../../base/schemas/index.ts';
+import { drained } from '../../base/core/async/async-values.ts';
+import type {
+  GeneratedText,
+  GenerationDetails,
+  SamplingParams,
+  StructuredOutputs,
+  TextChunk,
+} from '../../base/schemas/index.ts';
+import { quotationProblem } from '../../test/campaign/quotes/check-quotations.ts';
+import { quotingAnswers } from '../../test/campaign/quotes/quoting-answers.ts';
 import { answerSchemas } from '../../test/campaign/structured/random-answers.ts';
 import { skip } from '../../test/skip.ts';
 import { cannotRun } from './fixtures/cannot-run.ts';
@@ -124,6 +133,75 @@ Structured('answers under random schemas, cut at random lengths, are valid', asy
   const { wrong, closed, ended, endedOpen } = await answerSchemas({ schemas: 60, seed: 3 }, (line) => lines.push(line));
   assert.is(wrong, 0, lines.join('\n'));
   assert.ok(closed > 5 && ended > 5 && endedOpen > 5, JSON.stringify({ closed, ended, endedOpen }));
+});
+
+const SPEECH = [
+  { text: ' We meet at nine o’clock in the "old" hall,', start: 0, end: 2.5 },
+  { text: ' and nobody may be late. We meet', start: 2.5, end: 4 },
+  { text: ' at nine o’clock again tomorrow \\o/ 🎈 there.', start: 4.25, end: 7 },
+];
+const spoken = SPEECH.map(({ text }) => text)
+  .join('')
+  .trim();
+
+Structured('quotes whole words of its sources with their times, wherever max_tokens cuts the answer', async () => {
+  const lines: string[] = [];
+  const counts = await quotingAnswers({ answers: 60, seed: 1 }, (line) => lines.push(line));
+  assert.is(counts.wrong, 0, lines.join('\n'));
+  assert.ok(counts.plain > 10 && counts.json > 10 && counts.cut > 10, JSON.stringify(counts));
+});
+
+Structured('quotes in the strings of a schema', async () => {
+  const quote = { type: 'string', format: 'quote' };
+  const json = { type: 'array', items: quote, minItems: 2, maxItems: 3 };
+  for (let max_tokens = 10; max_tokens <= 200; max_tokens += 50) {
+    const sampling = { max_tokens, temperature: 1, seed: max_tokens };
+    const { text, details } = await generate({ quote_of: ['too short', SPEECH], json }, sampling);
+    const strings = JSON.parse(text) as string[];
+    assert.ok(strings.length >= 2);
+    assert.equal(
+      details.quotations!.map((one) => one.text),
+      strings,
+    );
+    for (const one of details.quotations!) assert.is(quotationProblem(one, [[], SPEECH], 5), undefined);
+  }
+  const { details } = await generate(
+    { quote_of: [spoken], json: quote, min_words: 3, close_json: false },
+    { max_tokens: 1 },
+  );
+  assert.equal(details.quotations, []);
+});
+
+Structured('tells quotations at the end of a stream, and of each answer', async () => {
+  const sampling_params = { structured_outputs: { quote_of: ['too short', SPEECH] }, n: 2, temperature: 1.5 };
+  const { choices } = (await tiny.llm.call('generate', { prompt: 'Once', sampling_params })) as GeneratedText;
+  for (const { text, details } of choices!)
+    assert.equal(
+      details!.quotations!.map((one) => one.text),
+      [text],
+    );
+  const chunks = tiny.llm.stream('generate_stream', { prompt: 'Once', sampling_params: { ...sampling_params, n: 1 } });
+  let text = '';
+  const details = await drained(chunks as AsyncIterable<TextChunk[], GenerationDetails>, (batch) => {
+    for (const chunk of batch) text += chunk.text;
+  });
+  assert.equal(
+    details.quotations!.map((one) => one.text),
+    [text],
+  );
+});
+
+Structured('refuses sources that cannot be quoted, and names them', async () => {
+  for (const [form, reason] of [
+    [{ quote_of: [''] }, /structured_outputs: quote_of: no source has 5 words/],
+    [{ quote_of: [spoken], json: { type: 'string' } }, /structured_outputs: json: .*the format "quote"/],
+    [{ quote_of: [spoken], regex: 'a' }, /exactly one of json, .* or json and quote_of/],
+    [{ quote_of: [] }, /quote_of/],
+    [{ regex: 'a', min_words: 5 }, /min_words needs quote_of/],
+    [{ quote_of: ['half of a pair \ud83c is no text'] }, /well-formed/],
+    [{ grammar: 'root ::= %quote' }, /the grammar has %quote, but the request has no sources to quote/],
+  ] as const)
+    assert.match((await errorOf(generate(form))).message, reason);
 });
 
 if (cannotRun === undefined) Structured.run();

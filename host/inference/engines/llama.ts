@@ -76,6 +76,8 @@ interface RunOptions {
   readonly tellsPrompt?: boolean | undefined;
   /** Whether the answer must call a tool, so that it does not have the form of the deployment's texts. */
   readonly mustCall?: boolean;
+  /** The beginning of the answer that the request gave. */
+  readonly begin?: string;
 }
 
 /** A signal without a limit, because the host ends a replica whose warm-up makes no progress. */
@@ -247,7 +249,8 @@ class Llama implements TextModel {
     const cacheKey = this.#requests.cacheKeyOf(context);
     const { prompt, unbound } = chatPrompt(dialog, begin, options, cacheKey, media);
     const mustCall = prompt.toolRequired === true || prompt.requiredTool !== undefined;
-    const run = this.#run(prompt, sampling, { adapter, overflow, format, unbound, tellsPrompt, mustCall }, context);
+    const ownOptions = { adapter, overflow, format, unbound, tellsPrompt, mustCall, begin };
+    const run = this.#run(prompt, sampling, ownOptions, context);
     const loose = new LooseCalls(names, { parallel: options.parallel_tool_calls !== false });
     const details = yield* flatMapped(names.length > 0 ? withCalls(run, loose) : run, (piece) => {
       if (piece.text === '') return [piece];
@@ -274,12 +277,12 @@ class Llama implements TextModel {
   async *#run(
     prompt: LlamaPrompt,
     wanted: SamplingParams | null | undefined,
-    { adapter, overflow, format, unbound: unboundTools = [], tellsPrompt, mustCall }: RunOptions,
+    { adapter, overflow, format, unbound: unboundTools = [], tellsPrompt, mustCall, begin = '' }: RunOptions,
     context: CallContext,
   ): AsyncGenerator<TextChunk, GenerationDetails, undefined> {
     const defaults = this.#spec.default_sampling_params;
     const sampling = withinLimit(defaults, wanted, context);
-    const { grammar, unbound: unboundForm } = answerGrammar(mustCall ? {} : defaults, sampling, format);
+    const { grammar, unbound: unboundForm, quotes } = answerGrammar(mustCall ? {} : defaults, sampling, format);
     const merged = { ...mergeSampling(defaults, sampling), ...(grammar && { grammar }) };
     const options = { ...this.#adapterOf(adapter), ...this.#overflowOf(overflow) };
     const unbound = [...unboundForm, ...unboundTools];
@@ -289,7 +292,14 @@ class Llama implements TextModel {
       // A prompt that is too long fails before its answer begins.
       if (tokens < this.#engine.info.contextTokens) yield { text: '', prompt_tokens: tokens };
     }
-    return yield* this.#requests.run(this.#engine, prompt, { ...merged, ...options }, context);
+    const chunks = this.#requests.run(this.#engine, prompt, { ...merged, ...options }, context);
+    if (!quotes) return yield* chunks;
+    let answer = begin;
+    const details = yield* flatMapped(chunks, (chunk) => {
+      answer += chunk.text;
+      return [chunk];
+    });
+    return { ...details, quotations: quotes.in(answer) };
   }
 
   #overflowOf(overflow: GenerateArgs['overflow']): LlamaRequestOptions {

@@ -1,9 +1,20 @@
 import * as z from 'zod';
-import type { ChatChoice, ChatOutputWithDetails, ChoiceDetails } from '../../../base/schemas/index.ts';
+import {
+  type ChatChoice,
+  type ChatOutputWithDetails,
+  type ChoiceDetails,
+  Quotation,
+} from '../../../base/schemas/index.ts';
 import { AnswerLogprobs, FinishReason, type LogprobsOf, logprobsOf, Usage } from '../text/answer-values.ts';
 import { type AnswerHead, usageOf } from '../text/values.ts';
 import { ToolCall, toolCall } from './call-shapes.ts';
 import type { CustomNames } from './custom-calls.ts';
+
+/** What an answer quotes. OpenAI's API does not have it. */
+export const Quotations = z
+  .array(Quotation)
+  .describe('With `structured_outputs.quote_of`: the quotations of the answer, in order.')
+  .optional();
 
 const Message = z.object({
   role: z.literal('assistant'),
@@ -11,6 +22,7 @@ const Message = z.object({
   refusal: z.null(),
   reasoning_content: z.string().optional(),
   tool_calls: z.array(ToolCall).optional(),
+  quotations: Quotations,
 });
 
 /** The answer of `POST /v1/chat/completions`. */
@@ -47,7 +59,7 @@ export function chatCompletion(
     model: head.model,
     choices: all.map((choice, index) => ({
       index,
-      message: messageOf(choice.message, options),
+      message: messageOf(choice, options),
       logprobs: logprobsOf(choice.details?.logprobs) satisfies LogprobsOf,
       finish_reason: finishReasonOf(choice),
     })),
@@ -56,7 +68,7 @@ export function chatCompletion(
 }
 
 function messageOf(
-  { content, reasoning_content: reasoning, tool_calls: calls }: ChatChoice['message'],
+  { message: { content, reasoning_content: reasoning, tool_calls: calls }, details }: ChatChoice,
   { prefix, customNames }: AnswerOptions,
 ): z.input<typeof Message> {
   const text = content.startsWith(prefix) ? content.slice(prefix.length) : content;
@@ -66,6 +78,7 @@ function messageOf(
     refusal: null,
     ...(reasoning !== undefined && { reasoning_content: reasoning }),
     ...(calls?.length && { tool_calls: calls.map((call) => toolCall(call, customNames)) }),
+    ...(details?.quotations && { quotations: details.quotations }),
   };
 }
 

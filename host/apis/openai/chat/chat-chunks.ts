@@ -3,13 +3,14 @@ import type { GenerationDetails, TextChunk } from '../../../base/schemas/index.t
 import { AnswerLogprobs, FinishReason, logprobsOf, Usage } from '../text/answer-values.ts';
 import { type AnswerHead, usageOf } from '../text/values.ts';
 import { CallDelta, CallDeltas } from './call-shapes.ts';
-import type { AnswerOptions } from './chat-answer.ts';
+import { type AnswerOptions, Quotations } from './chat-answer.ts';
 
 const Delta = z.object({
   role: z.literal('assistant').optional(),
   content: z.string().nullable().optional(),
   reasoning_content: z.string().optional(),
   tool_calls: z.array(CallDelta).optional(),
+  quotations: Quotations,
 });
 
 /** One event of a streamed answer of `POST /v1/chat/completions`. The text `[DONE]` follows the last one. */
@@ -75,7 +76,10 @@ export class ChatChunks {
     const ends = Array.from({ length: count }, (_, index) => {
       const known = details?.choices?.[index] ?? details;
       const finish = known?.finish_reason ?? (this.#calls.has(index) ? 'tool_calls' : 'stop');
-      return [...this.#begin(index), this.#chunk(index, {}, { finish })];
+      return [
+        ...this.#begin(index),
+        this.#chunk(index, { ...(known?.quotations && { quotations: known.quotations }) }, { finish }),
+      ];
     }).flat();
     if (!includeUsage || !details) return ends;
     return [...ends, { ...this.#head(), choices: [], usage: usageOf(details) }];

@@ -2,12 +2,14 @@ import type { LlamaGrammar } from '../../../../native/lib/index.ts';
 import type { AanaError } from '../../../base/core/errors.ts';
 import type { ResponseFormat, SamplingParams } from '../../../base/schemas/index.ts';
 import { structuredBy } from '../../../base/schemas/structured-outputs.ts';
-import { structuredGrammar, UnusableStructure } from '../../../base/structured-output/index.ts';
+import { type Quotes, structuredGrammar, UnusableStructure } from '../../../base/structured-output/index.ts';
 import { wrongArgument } from '../wrong-argument.ts';
 
 /** The grammar of an answer; undefined for text. */
 export interface AnswerGrammar {
   readonly grammar?: LlamaGrammar;
+  /** The sources that the answer quotes. */
+  readonly quotes?: Quotes;
   /** Places in the arguments of the call: keywords of the schema that do not bind the answer, as JSON pointers. */
   readonly unbound: readonly string[];
 }
@@ -29,10 +31,16 @@ export function answerGrammar(
   const form = isFormat ? structuredBy(format) : (own ?? deployment.structured_outputs);
   if (!form) return { unbound: [] };
   try {
-    const { text, unbound } = structuredGrammar(form);
+    const { text, unbound, quotes } = structuredGrammar(form);
     const schema = isFormat ? '#/response_format/json_schema/schema' : '#/sampling_params/structured_outputs/json';
     return {
-      grammar: { text, closes: form.close_json ?? false },
+      grammar: {
+        text,
+        // A quotation that is cut within a word would say something else.
+        closes: form.close_json ?? quotes !== undefined,
+        ...(quotes && { quotable: quotes.quotable() }),
+      },
+      ...(quotes && { quotes }),
       unbound: own || isFormat ? unbound.map((at) => schema + at.slice(1)) : [],
     };
   } catch (error) {

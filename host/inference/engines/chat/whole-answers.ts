@@ -76,7 +76,7 @@ async function whole<Answer>(
     unbound ??= chunk.unbound;
     answers[chunk.index ?? 0]?.add(chunk);
   });
-  const isTold = all !== undefined && (areWanted || logprobs || promptLogprobs);
+  const isTold = all !== undefined && (areWanted || logprobs || promptLogprobs || all.quotations !== undefined);
   const { choices, ...first } = all ?? {};
   const withScores = <Of extends object>(details: Of, parts: AnswerParts | undefined): Of => {
     const told = { ...details, ...(logprobs && { logprobs: [] }) };

@@ -1,7 +1,7 @@
 import { fail } from '../../../base/core/errors.ts';
 import type { StructuredOutputs } from '../../../base/schemas/index.ts';
 
-type Form = Exclude<keyof StructuredOutputs, 'close_json' | 'strict'>;
+type Form = Exclude<keyof StructuredOutputs, 'close_json' | 'strict' | 'quote_of' | 'min_words'>;
 
 const FORMS: readonly Form[] = ['json', 'json_object', 'regex', 'choice', 'grammar'];
 
@@ -14,6 +14,7 @@ export function structuredBody(
   { close_json: closes, ...forms }: StructuredOutputs,
 ): Readonly<Record<string, unknown>> | string {
   if (closes) return 'structured_outputs.close_json';
+  if (forms.quote_of != null) return 'structured_outputs.quote_of';
   const form = FORMS.find((name) => forms[name] !== undefined && forms[name] !== null && isWanted(name, forms[name]));
   if (form === undefined) return {};
   if (dialect === 'vllm') return { structured_outputs: { [form]: forms[form] } };

@@ -1,0 +1,76 @@
+import { refuse } from '../refusal.ts';
+import { type Passage, QuoteSource, type Source } from './quote-source.ts';
+
+/** Characters of all sources of a request. */
+const MOST_CHARS = 4_000_000;
+
+/** A quotation of an answer. */
+export interface Quotation extends Passage {
+  readonly text: string;
+  /** The place of the source among those of the request. */
+  readonly source: number;
+}
+
+export interface QuoteOptions {
+  /** Fewest words of a quotation. */
+  readonly minWords: number;
+  /** Whether the answer is JSON, in whose strings the quotations are. Otherwise the answer is one quotation. */
+  readonly inJson: boolean;
+}
+
+/** The sources that an answer quotes. */
+export class Quotes {
+  readonly #sources: readonly QuoteSource[];
+  readonly #options: QuoteOptions;
+
+  /** Throws `UnusableStructure` for sources that are too long, and when none has enough words. */
+  constructor(sources: readonly Source[], options: QuoteOptions) {
+    const length = sources.reduce((sum, source) => sum + lengthOf(source), 0);
+    if (length > MOST_CHARS) refuse('quote_of', `the sources have ${length} characters; at most ${MOST_CHARS} can be`);
+    this.#sources = sources.map((source) => new QuoteSource(source));
+    this.#options = options;
+    const { minWords } = options;
+    if (this.#sources.every(({ wordCount }) => wordCount < minWords))
+      refuse('quote_of', `no source has ${minWords} words, which a quotation needs at least`);
+  }
+
+  /** Returns the words of the sources as the engine takes them: each ends with a line feed. */
+  quotable(): { readonly texts: readonly string[]; readonly minWords: number } {
+    const { inJson, minWords } = this.#options;
+    const written = (word: string): string => (inJson && /["\\]/.test(word) ? JSON.stringify(word).slice(1, -1) : word);
+    const texts = this.#sources.map((source) => Array.from(source.words(), (word) => `${written(word)}\n`).join(''));
+    return { texts, minWords };
+  }
+
+  /**
+   * Returns the quotations of an answer, in order: the texts in it that stand word for word in a source. One that was
+   * cut is left out. Of equal passages, the first one of the first source counts.
+   */
+  in(answer: string): Quotation[] {
+    return (this.#options.inJson ? stringsOf(answer) : [answer]).flatMap((text) => {
+      for (const [source, each] of this.#sources.entries()) {
+        const passage = each.find(text, this.#options.minWords);
+        if (passage) return [{ text, ...passage, source }];
+      }
+      return [];
+    });
+  }
+}
+
+const lengthOf = (source: Source): number =>
+  typeof source === 'string' ? source.length : source.reduce((sum, { text }) => sum + text.length, 0);
+
+/** A string, and the colon behind it if it is the name of a property. */
+const STRING = /("[^"\\]*(?:\\.[^"\\]*)*")(\s*:)?/g;
+
+/** Returns the values of the strings in a JSON text, which may be cut. */
+function stringsOf(json: string): string[] {
+  return [...json.matchAll(STRING)].flatMap(([, literal, colon]) => {
+    if (colon !== undefined) return [];
+    try {
+      return [JSON.parse(literal!) as string];
+    } catch {
+      return []; // the text is no JSON
+    }
+  });
+}
