@@ -55,6 +55,8 @@ export {
   type CallContext,
   type CallLimits,
   type CallOptions,
+  CaptionConfig,
+  CaptionDeployment,
   type ConfigClass,
   configClass,
   type ConfigObject,

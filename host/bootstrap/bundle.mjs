@@ -10,6 +10,7 @@ const ENTRIES = [
   'host/index',
   'host/apis/langchain/index',
   'host/application/remote/helper-child',
+  'host/inference/deployments/builtin/caption-deployment',
   'host/inference/deployments/class/author',
   'host/inference/deployments/process/custom-deployment',
   'host/inference/devices/process/list-addon-devices',

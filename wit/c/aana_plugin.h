@@ -389,6 +389,34 @@ void aana_detailed_transcriptions_next(aana_detailed_transcriptions self, aana_d
 AANA_IMPORT("asr", "[resource-drop]detailed-transcriptions")
 void aana_detailed_transcriptions_drop(aana_detailed_transcriptions self);
 
+/* The texts of images. A place is in pixels from the left and from the top, an angle in degrees. */
+typedef struct {
+  uint32_t x, y;
+} aana_point;
+typedef struct {
+  aana_point top_left, top_right, bottom_right, bottom_left;
+} aana_text_box;
+typedef struct {
+  aana_string text;
+  double confidence;
+  aana_text_box box;
+  double angle;
+} aana_line;
+typedef struct {
+  const aana_line* lines;
+  uint32_t length;
+} aana_page;
+typedef struct {
+  const aana_page* items;
+  uint32_t length;
+} aana_pages;
+typedef AANA_RESULT(aana_pages) aana_pages_result;
+_Static_assert(sizeof(aana_line) == 56 && sizeof(aana_page) == 8, "laid out as the canonical ABI says");
+/* A page for each image, in their order. */
+AANA_IMPORT("ocr", "recognize")
+void aana_recognize(const char* deployment, uint32_t deployment_length, const aana_image* images,
+                    uint32_t images_length, aana_pages_result* result);
+
 typedef enum { AANA_SYSTEM, AANA_USER, AANA_ASSISTANT } aana_role;
 /* `role` is an aana_role. */
 typedef struct {

@@ -592,6 +592,46 @@ impl DetailedTranscriptions {
     }
 }
 
+// --- texts in images, in records ---
+
+/// A place in an image, in pixels from the left and from the top.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Point {
+    pub x: u32,
+    pub y: u32,
+}
+
+/// The corners of a text as they lie in the image.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct TextBox {
+    pub top_left: Point,
+    pub top_right: Point,
+    pub bottom_right: Point,
+    pub bottom_left: Point,
+}
+
+#[derive(Debug)]
+pub struct Line {
+    pub text: String,
+    /// 0 to 1.
+    pub confidence: f64,
+    pub text_box: TextBox,
+    /// The direction of reading in degrees, above -180 and at most 180: 0 to the right, 90 downwards.
+    pub angle: f64,
+}
+
+/// Finds and reads the texts of images. Returns the lines of each image in the order of reading.
+pub fn recognize(deployment: &str, images: &[&Image]) -> Result<Vec<Vec<Line>>, Error> {
+    let handles: Vec<u32> = images.iter().map(|each| each.0).collect();
+    unsafe {
+        let call = |at: *mut Outcome<Slice>| raw::recognize(deployment.as_ptr(), deployment.len(), handles.as_ptr(), handles.len(), at);
+        let pages = returned(call).take()?.list::<Slice>();
+        Ok(pages.into_iter().map(|page| page.list::<RawLine>().into_iter().map(|each| each.value()).collect()).collect())
+    }
+}
+
 // --- text generation, in records ---
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -1592,6 +1632,22 @@ impl RawEntry {
 
 #[derive(Clone, Copy)]
 #[repr(C)]
+struct RawLine {
+    text: Slice,
+    confidence: f64,
+    text_box: TextBox,
+    angle: f64,
+}
+
+impl RawLine {
+    unsafe fn value(self) -> Line {
+        let RawLine { text, confidence, text_box, angle } = self;
+        Line { text: text.string(), confidence, text_box, angle }
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
 struct RawCollection {
     name: Slice,
     model: Slice,
@@ -2536,6 +2592,10 @@ mod raw {
         #[link_name = "transcribe-stream-with"] pub(super) fn transcribe_stream_with(request: &RawTranscribeRequest, at: *mut Outcome<u32>);
         #[link_name = "[method]detailed-transcriptions.next"] pub(super) fn detailed_transcriptions_next(stream: u32, at: *mut Outcome<Slice>);
         #[link_name = "[resource-drop]detailed-transcriptions"] pub(super) fn detailed_transcriptions_drop(stream: u32);
+    }
+    #[link(wasm_import_module = "aana:host/ocr@0.1.0")]
+    extern "C" {
+        pub(super) fn recognize(deployment: *const u8, deployment_length: usize, images: *const u32, images_length: usize, at: *mut Outcome<Slice>);
     }
     #[link(wasm_import_module = "aana:host/llm@0.1.0")]
     extern "C" {

@@ -10,6 +10,7 @@ import {
   type Vad,
   VadDeployment,
 } from './capabilities/deployments.ts';
+import { type Ocr, OcrDeployment } from './capabilities/ocr-deployment.ts';
 import {
   type Embedder,
   EmbeddingDeployment,
@@ -230,6 +231,15 @@ export class Context {
       new DiarizationDeployment(deployment, this.host, this.#scope);
     return Object.assign(of, {
       diarize: (...args: Parameters<Diarization['diarize']>) => of('diarization_deployment').diarize(...args),
+    });
+  }
+
+  /** Texts in images by the deployment `ocr_deployment`, or by another one: `ctx.ocr('name')`. */
+  get ocr(): Ocr {
+    const of = (deployment: string): OcrDeployment => new OcrDeployment(deployment, this.host, this.#scope);
+    return Object.assign(of, {
+      recognize: (...args: Parameters<Ocr['recognize']>) => of('ocr_deployment').recognize(...args),
+      recognizeBatch: (...args: Parameters<Ocr['recognizeBatch']>) => of('ocr_deployment').recognizeBatch(...args),
     });
   }
 

@@ -247,6 +247,45 @@ Endpoint('compute vectors of texts and put documents in order, by the usual depl
   );
 });
 
+Endpoint('read the texts in images by the usual deployment and by others', async () => {
+  const plugin = definePlugin([
+    defineEndpoint({
+      ...named,
+      input: z.strictObject({}),
+      output: z.any(),
+      run: async (_, { image, ocr }) => {
+        const images = [await image.open({ path: '/a' }), await image.open({ path: '/b' })] as const;
+        return [
+          await ocr.recognize(images[0]),
+          await ocr('other').recognize(images[1]),
+          await ocr.recognizeBatch(images),
+          await ocr('other').recognizeBatch([images[1], images[1]]),
+        ];
+      },
+    }),
+  ]);
+  const echo = (args: object): object => ({ args });
+  const methods = { recognize: echo, recognize_batch: echo };
+  const { output, calls } = await runEndpoint(
+    plugin,
+    'act',
+    {},
+    {
+      image: ({ path }) => ({ format: path ?? '' }),
+      deployments: { ocr_deployment: methods, other: methods },
+    },
+  );
+  const [a, b] = ['/a', '/b'].map((format) => ({ width: 640, height: 480, format }));
+  assert.equal(
+    output,
+    [{ image: a }, { image: b }, { images: [a, b] }, { images: [b, b] }].map((args) => ({ args })),
+  );
+  assert.equal(
+    calls.map(({ deployment, method }) => `${deployment} ${method}`),
+    ['ocr_deployment recognize', 'other recognize', 'ocr_deployment recognize_batch', 'other recognize_batch'],
+  );
+});
+
 Endpoint('get their input with defaults filled in', async () => {
   const { output } = await act((_, { times }) => ({ text: 'a'.repeat(times) }));
   assert.equal(output, { text: 'aa' });

@@ -33,6 +33,7 @@ export {
 export { Audio, Image, Stream, Video, type VideoInfo, type VideoMetadata } from './capabilities/handles.ts';
 export { defineHelper, type Helper, type HelperDefinition } from './capabilities/helper.ts';
 export { type ErrorKind, HostError } from './host-error.ts';
+export { type Ocr, OcrDeployment } from './capabilities/ocr-deployment.ts';
 export type { Plugin, PluginOptions } from './plugin.ts';
 export type {
   CaptionRecord,

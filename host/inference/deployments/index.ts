@@ -37,6 +37,7 @@ export { DeploymentOptions, type DeploymentOptionsInput } from './class/deployme
 export { callOptionsOf, rpcOptionsOf } from './handle/remote-calls.ts';
 export type { CallLimits } from './handle/limited-handle.ts';
 export { HandleOptions, type HandleOptionsInput } from './handle/handle-options.ts';
+export { CaptionConfig, CaptionDeployment } from './builtin/caption-deployment.ts';
 export { LlamaEmbeddingConfig, LlamaEmbeddingDeployment } from './builtin/llama-embedding-deployment.ts';
 export { LlamaRerankConfig, LlamaRerankDeployment } from './builtin/llama-rerank-deployment.ts';
 export {

@@ -6,6 +6,8 @@ import { checkOptions } from '../../application/app-options.ts';
 import { Registration } from '../../application/endpoint/endpoint-registration.ts';
 import { packageRoot } from '../../base/core/package-root.ts';
 import {
+  CaptionConfig,
+  CaptionDeployment,
   DeploymentOptions,
   HandleOptions,
   LlamaTextGenerationConfig,
@@ -58,6 +60,7 @@ const COMMANDS = new Set(
 
 const SCHEMAS: Readonly<Record<string, z.core.$ZodType>> = {
   WhisperConfig: WhisperConfig.schema,
+  CaptionConfig: CaptionConfig.schema,
   LlamaTextGenerationConfig: LlamaTextGenerationConfig.schema,
   OpenAITextGenerationConfig: OpenAITextGenerationConfig.schema,
   LlamaEmbeddingConfig: LlamaEmbeddingConfig.schema,
@@ -75,6 +78,7 @@ const METHODS: Readonly<Record<string, object>> = {
   LlamaRerankDeployment: LlamaRerankDeployment.methods,
   SpeakerDiarizationDeployment: SpeakerDiarizationDeployment.methods,
   VadDeployment: VadDeployment.methods,
+  CaptionDeployment: CaptionDeployment.methods,
   OnnxDeployment: OnnxDeployment.methods,
   TransformersDeployment: TransformersDeployment.methods,
 };

@@ -9,6 +9,7 @@
 /// <reference path="./interfaces/aana-host-llm.d.ts" />
 /// <reference path="./interfaces/aana-host-log.d.ts" />
 /// <reference path="./interfaces/aana-host-media.d.ts" />
+/// <reference path="./interfaces/aana-host-ocr.d.ts" />
 /// <reference path="./interfaces/aana-host-output.d.ts" />
 /// <reference path="./interfaces/aana-host-progress.d.ts" />
 /// <reference path="./interfaces/aana-host-random.d.ts" />
@@ -30,6 +31,7 @@ declare module 'aana:host/plugin@0.1.0' {
   export type * as AanaHostLlm010 from 'aana:host/llm@0.1.0'; // import aana:host/llm@0.1.0
   export type * as AanaHostLog010 from 'aana:host/log@0.1.0'; // import aana:host/log@0.1.0
   export type * as AanaHostMedia010 from 'aana:host/media@0.1.0'; // import aana:host/media@0.1.0
+  export type * as AanaHostOcr010 from 'aana:host/ocr@0.1.0'; // import aana:host/ocr@0.1.0
   export type * as AanaHostOutput010 from 'aana:host/output@0.1.0'; // import aana:host/output@0.1.0
   export type * as AanaHostProgress010 from 'aana:host/progress@0.1.0'; // import aana:host/progress@0.1.0
   export type * as AanaHostRandom010 from 'aana:host/random@0.1.0'; // import aana:host/random@0.1.0

@@ -6,6 +6,7 @@ import type { UploadsCalls } from './uploads.ts';
 import type { MediaCalls } from './media.ts';
 import type { DeploymentsCalls } from './deployments.ts';
 import type { AsrCalls } from './asr.ts';
+import type { OcrCalls } from './ocr.ts';
 import type { LlmCalls } from './llm.ts';
 import type { StorageCalls } from './storage.ts';
 import type { VectorsCalls } from './vectors.ts';
@@ -17,5 +18,5 @@ import type { OutputCalls } from './output.ts';
 
 /** All calls of guests as they cross to the host, by name. */
 export interface HostCalls extends CryptoCalls, ConcurrencyCalls, SettingsCalls, UploadsCalls, MediaCalls,
-  DeploymentsCalls, AsrCalls, LlmCalls, StorageCalls, VectorsCalls, RepositoriesCalls, RepositoriesWriteCalls,
-  HttpCalls, RemoteCalls, OutputCalls {}
+  DeploymentsCalls, AsrCalls, OcrCalls, LlmCalls, StorageCalls, VectorsCalls, RepositoriesCalls,
+  RepositoriesWriteCalls, HttpCalls, RemoteCalls, OutputCalls {}

@@ -77,6 +77,9 @@ export const worldFunctions = {
     { name: 'transcribe-with', call: 'asr.transcribe-with' },
     { name: 'transcribe-stream-with', call: 'asr.transcribe-stream-with' },
   ],
+  'ocr': [
+    { name: 'recognize', call: 'ocr.recognize' },
+  ],
   'llm': [
     { name: '[method]text-stream.next', call: 'llm.next' },
     { name: '[method]text-stream.forward', call: 'llm.forward' },

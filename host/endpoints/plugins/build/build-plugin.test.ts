@@ -265,7 +265,7 @@ const failures: { what: string; file: string; text: string; message: RegExp }[] 
     what: 'deployments without the capability',
     file: 'plugin.json',
     text: '{"name":"a","version":"1.0.0","deployments":["x"]}',
-    message: /deployments: are named, but none of "deployments", "asr" and "llm" is among the capabilities/,
+    message: /deployments: are named, but none of "deployments", "asr", "ocr" and "llm" is among the capabilities/,
   },
   {
     what: 'hosts without the capability',

@@ -16,6 +16,7 @@ const definitions = {
   media: {},
   deployments: { callsDeployments: true },
   asr: { callsDeployments: true },
+  ocr: { callsDeployments: true },
   llm: { callsDeployments: true },
   storage: {},
   vectors: {},

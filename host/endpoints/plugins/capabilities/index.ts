@@ -1,10 +1,11 @@
-import { asrCalls } from './asr.ts';
+import { asrCalls } from './recognition/asr.ts';
 import { cryptoCalls } from './crypto/crypto.ts';
 import type { HostCall } from '../invocation/protocol.ts';
 import { deploymentsCalls } from './deployments.ts';
 import { httpCalls } from './http.ts';
 import { llmCalls } from './llm.ts';
 import { mediaCalls } from './media.ts';
+import { ocrCalls } from './recognition/ocr.ts';
 import { outputCalls } from './output.ts';
 import { remoteCalls } from './remote.ts';
 import { repositoriesCalls, repositoriesWriteCalls } from './repositories.ts';
@@ -19,6 +20,7 @@ const calls: CallsOf<HostCall['operation']> = {
   ...mediaCalls,
   ...deploymentsCalls,
   ...asrCalls,
+  ...ocrCalls,
   ...llmCalls,
   ...settingsCalls,
   ...cryptoCalls,

@@ -64,7 +64,7 @@ const CheckedManifest = Manifest.refine(
     deployments.length === 0 || capabilities.some((name) => capabilityDefinitions[name].callsDeployments),
   {
     path: ['deployments'],
-    message: 'are named, but none of "deployments", "asr" and "llm" is among the capabilities',
+    message: 'are named, but none of "deployments", "asr", "ocr" and "llm" is among the capabilities',
   },
 )
   .refine(

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { fail } from '../../../base/core/errors.ts';
-import { schemaOf } from './config-class.ts';
+import { type ConfigType, schemaOf } from './config-class.ts';
 import type { DeploymentClass } from './deployment.ts';
 import type { CalledDeployment, DeploymentDefinition } from './deployment-definition.ts';
 import { jsonSchemaOf } from './describe.ts';
@@ -58,7 +58,9 @@ type ClassWithPrototype = DeploymentClass & { readonly prototype: Readonly<Recor
 const definitions = new WeakMap<DeploymentClass, DeploymentDefinition>();
 
 /** Returns the definition of a deployment class. Throws `DeploymentClassError`, which names the fault of the class. */
-export function definitionOf(deployment: DeploymentClass): DeploymentDefinition {
+export function definitionOf<C extends ConfigType, M extends MethodTable>(
+  deployment: DeploymentClass<C, M>,
+): DeploymentDefinition {
   let definition = definitions.get(deployment);
   if (!definition) {
     definition = makeDefinition(deployment);

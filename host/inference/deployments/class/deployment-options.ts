@@ -51,8 +51,8 @@ export const DeploymentOptions = z
       .describe(
         'Type of the deployment: `WhisperDeployment`, `LlamaTextGenerationDeployment`, ' +
           '`OpenAITextGenerationDeployment`, `LlamaEmbeddingDeployment`, `LlamaRerankDeployment`, ' +
-          '`SpeakerDiarizationDeployment`, `VadDeployment`, `OcrDeployment`, `OnnxDeployment` or ' +
-          '`TransformersDeployment`.',
+          '`SpeakerDiarizationDeployment`, `VadDeployment`, `OcrDeployment`, `CaptionDeployment`, ' +
+          '`OnnxDeployment` or `TransformersDeployment`.',
       ),
     num_replicas: z
       .int()
@@ -68,7 +68,8 @@ export const DeploymentOptions = z
       .describe(
         'Calls that one replica works on at the same time. Default: 8 for Whisper, `n_seq_max` + 2 for text ' +
           'generation, 4 with Transformers.js, 16 by another server, 32 for embeddings and reranking, 4 for speaker ' +
-          'diarization, 8 for voice activity detection, 5 for a custom class.',
+          'diarization, 8 for voice activity detection, 64 for captions, 5 for a custom ' +
+          'class.',
       ),
     max_queued_requests: whole(
       { min: 0, max: 100_000, default: 100 },
@@ -83,7 +84,7 @@ export const DeploymentOptions = z
       .optional()
       .describe(
         'Names of the deployments that a custom class calls, by the keys of its `static handles`. Default: those of ' +
-          'the class.',
+          'the class. `CaptionDeployment` has the key `vision`, whose default is `llm_deployment`.',
       ),
     health_check_period_s: seconds.default(10).describe('Seconds between health checks of a replica.'),
     health_check_timeout_s: seconds

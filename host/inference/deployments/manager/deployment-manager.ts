@@ -19,6 +19,8 @@ import { type DeploymentDescription, describeDeployment, describeMethods } from 
 import { DevicePlan, type DeviceReport } from '../placement/device-plan.ts';
 import { HandleOptions, type HandleOptionsInput } from '../handle/handle-options.ts';
 import { calleesFirst, calleesOf, callersOf, requireCallees, requireNoCycle, withCalleesOf } from './call-graph.ts';
+import { CaptionDeployment } from '../builtin/caption-deployment.ts';
+import { definitionOf } from '../class/custom-definition.ts';
 import { LlamaEmbeddingDeployment } from '../builtin/llama-embedding-deployment.ts';
 import { LlamaRerankDeployment } from '../builtin/llama-rerank-deployment.ts';
 import { LlamaTextGenerationDeployment } from '../builtin/llama-text-generation-deployment.ts';
@@ -81,6 +83,7 @@ export const builtinDefinitions: readonly DeploymentDefinition[] = [
   SpeakerDiarizationDeployment,
   VadDeployment,
   OcrDeployment,
+  definitionOf(CaptionDeployment),
   OnnxDeployment,
   TransformersDeployment,
 ];

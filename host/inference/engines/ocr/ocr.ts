@@ -1,12 +1,11 @@
 // Runs in a replica: texts in images with the networks of PaddleOCR over the ONNX Runtime.
-import { readFile } from 'node:fs/promises';
 import { fail } from '../../../base/core/errors.ts';
-import type { ImageReference } from '../../../base/schemas/index.ts';
+import type { ImageReference, OcrBatchOutput, OcrOutput } from '../../../base/schemas/index.ts';
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
 import type { CallContext } from '../../rpc/index.ts';
 import { ComputeThread, RefusedByRuntime } from '../onnx/compute-thread.ts';
 import { runFailed } from '../onnx/run-failed.ts';
-import type { FoundLine, OcrAnswer, OcrQuestion, OcrThreadSpec } from './ocr-thread.ts';
+import type { OcrAnswer, OcrImage, OcrQuestion, OcrThreadSpec } from './ocr-thread.ts';
 
 /** The configuration of a replica, made by `inference/deployments/builtin/onnx/ocr-deployment.ts`. */
 interface OcrSpec extends Omit<OcrThreadSpec, 'runtime'> {
@@ -22,15 +21,9 @@ interface OcrSettings {
   readonly unclip_ratio: number;
 }
 
-/** A text in an image. */
-interface TextLine {
-  readonly text: string;
-  readonly confidence: number;
-  readonly box: FoundLine['box'];
-  readonly upside_down: boolean;
-}
-
 type OcrThread = ComputeThread<object, OcrQuestion, OcrAnswer>;
+
+const NEVER = new AbortController().signal;
 
 export async function start(spec: OcrSpec, { artifactPath }: StartContext): Promise<Implementation> {
   const { runtime_path: runtime, detection, recognition, orientation, characters, threads } = spec;
@@ -47,7 +40,7 @@ export async function start(spec: OcrSpec, { artifactPath }: StartContext): Prom
     info: { model: spec.model_name },
     // The host has checked the arguments against the schemas of the deployment's methods.
     methods: {
-      recognize: async ({ image }, call) => ({ lines: await ocr.lines(image as ImageReference, call) }),
+      recognize: ({ image }, call) => ocr.page(image as ImageReference, call),
       recognize_batch: (args, call) => ocr.batch(args['images'] as readonly ImageReference[], call),
     },
     steps: () => thread.runs,
@@ -62,6 +55,7 @@ class Ocr {
   readonly #thread: OcrThread;
   readonly #artifactPath: StartContext['artifactPath'];
   #settings: OcrSettings;
+  #pages = 0;
 
   constructor(spec: OcrSpec, thread: OcrThread, artifactPath: StartContext['artifactPath']) {
     this.#name = spec.model_name;
@@ -74,25 +68,33 @@ class Ocr {
     this.#settings = settings;
   }
 
-  async lines({ width, height, pixels }: ImageReference, { signal }: CallContext): Promise<TextLine[]> {
-    const data = await readFile(await this.#artifactPath(pixels));
+  async page({ width, height, pixels }: ImageReference, { signal }: CallContext): Promise<OcrOutput> {
+    const file = await this.#artifactPath(pixels);
     const { min_confidence: minConfidence, box_threshold: boxThreshold, unclip_ratio: unclipRatio } = this.#settings;
-    const question = { width, height, data, minConfidence, boxThreshold, unclipRatio };
-    const { lines } = await this.#thread.run(question, signal).catch(runFailed(this.#name, 'read the image'));
-    return lines.map(({ text, confidence, box, isUpsideDown }) => ({
-      text,
-      confidence,
-      box,
-      upside_down: isUpsideDown,
-    }));
+    const image = { file, width, height, minConfidence, boxThreshold, unclipRatio };
+    const lines = await this.#lines(image, signal).catch(runFailed(this.#name, 'read the image'));
+    return { lines: lines.map(({ text, confidence, box, angle }) => ({ text, confidence, box, angle })) } as OcrOutput;
   }
 
-  async batch(images: readonly ImageReference[], call: CallContext): Promise<{ images: { lines: TextLine[] }[] }> {
-    const read: { lines: TextLine[] }[] = [];
-    for (const [n, image] of images.entries()) {
-      read.push({ lines: await this.lines(image, call) });
-      call.progress?.((n + 1) / images.length);
+  async batch(images: readonly ImageReference[], call: CallContext): Promise<OcrBatchOutput> {
+    const pages: OcrOutput[] = [];
+    for (const image of images) {
+      pages.push(await this.page(image, call));
+      call.progress?.(pages.length / images.length);
     }
-    return { images: read };
+    return { images: pages };
+  }
+
+  /** Reads an image in steps, between which other calls have their turn and a caller can leave. */
+  async #lines(image: OcrImage, signal: AbortSignal): Promise<NonNullable<OcrAnswer['lines']>> {
+    const page = (this.#pages += 1);
+    try {
+      let { lines } = await this.#thread.run({ page, image }, signal);
+      while (!lines) ({ lines } = await this.#thread.run({ page }, signal));
+      return lines;
+    } catch (error) {
+      void this.#thread.run({ page, isOver: true }, NEVER).catch(() => {});
+      throw error;
+    }
   }
 }

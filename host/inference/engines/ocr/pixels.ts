@@ -101,19 +101,45 @@ function turned({ width, height, data }: Pixels): Pixels {
   return { width: height, height: width, data: result };
 }
 
-/** From this ratio of height to width on, a text is read from below. */
+/** From this ratio of height to width on, a text is upright. */
 const UPRIGHT = 1.5;
 
 /** Returns the part of the image between four corners as a rectangle, and lays upright texts down. */
 export function cropped(image: Pixels, quad: Quad): Pixels {
-  const [a, b, c, d] = quad;
-  const width = Math.max(1, Math.trunc(Math.max(distance(a, b), distance(c, d))));
-  const height = Math.max(1, Math.trunc(Math.max(distance(a, d), distance(b, c))));
-  const part = straightened(image, quad, width, height);
-  return height / width >= UPRIGHT ? turned(part) : part;
+  const { width, height } = sizeOf(quad);
+  const part = isRectangle(quad) ? cut(image, quad[0], width, height) : straightened(image, quad, width, height);
+  return isUpright(quad) ? turned(part) : part;
+}
+
+/** Whether a text is read downwards or upwards. */
+export function isUpright(quad: Quad): boolean {
+  const { width, height } = sizeOf(quad);
+  return height / width >= UPRIGHT;
+}
+
+function sizeOf([a, b, c, d]: Quad): { readonly width: number; readonly height: number } {
+  return {
+    width: Math.max(1, Math.trunc(Math.max(distance(a, b), distance(c, d)))),
+    height: Math.max(1, Math.trunc(Math.max(distance(a, d), distance(b, c)))),
+  };
 }
 
 export const distance = (one: Point, other: Point): number => Math.hypot(one[0] - other[0], one[1] - other[1]);
+
+/** Whether the sides lie along the rows and columns of the image. */
+const isRectangle = ([a, b, c, d]: Quad): boolean =>
+  a[0] === d[0] && b[0] === c[0] && a[1] === b[1] && c[1] === d[1] && [a, c].flat().every(Number.isInteger);
+
+/** Copies a rectangle of the image. */
+function cut(image: Pixels, [left, top]: Point, width: number, height: number): Pixels {
+  const data = new Uint8Array(width * height * CHANNELS);
+  const part = { width: Math.min(width, image.width - left), height: Math.min(height, image.height - top) };
+  for (let y = 0; y < part.height; y += 1) {
+    const from = ((top + y) * image.width + left) * CHANNELS;
+    data.set(image.data.subarray(from, from + part.width * CHANNELS), y * width * CHANNELS);
+  }
+  return { width, height, data };
+}
 
 /** Maps a rectangle to the quad by a projection, and reads each of its pixels by cubic interpolation. */
 function straightened(image: Pixels, quad: Quad, width: number, height: number): Pixels {

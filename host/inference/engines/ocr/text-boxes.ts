@@ -206,19 +206,3 @@ function rowOf(corners: readonly Point[], y: number): [number, number] {
   }
   return [from, to];
 }
-
-/** Texts whose tops differ by fewer pixels stand in one line. */
-const LINE_PIXELS = 10;
-
-/** Orders boxes from top to bottom, and those of one line from left to right. */
-export function inReadingOrder(boxes: readonly Quad[]): Quad[] {
-  const ordered = boxes.toSorted(([[x, y]], [[otherX, otherY]]) => y - otherY || x - otherX);
-  for (let n = 1; n < ordered.length; n += 1)
-    for (let at = n; at > 0; at -= 1) {
-      const [before, box] = [ordered[at - 1]!, ordered[at]!];
-      if (Math.abs(box[0][1] - before[0][1]) >= LINE_PIXELS || box[0][0] >= before[0][0]) break;
-      ordered[at - 1] = box;
-      ordered[at] = before;
-    }
-  return ordered;
-}

@@ -1,5 +1,5 @@
 import type { OnnxRuntime, OnnxSession } from '../onnx/runtime.ts';
-import { type Pixels, resized, writePlanes } from './pixels.ts';
+import { type Pixels, resized, upsideDown, writePlanes } from './pixels.ts';
 
 /** A text and how sure the network is, from 0 to 1. */
 export interface ReadText {
@@ -7,10 +7,20 @@ export interface ReadText {
   readonly confidence: number;
 }
 
+/** A line that was read as it lies, or turned by a half. */
+export interface ReadLine extends ReadText {
+  readonly isUpsideDown: boolean;
+}
+
+/** Results in the order of the lines. Yields between the batches that are computed. */
+type Batched<T> = AsyncGenerator<undefined, T[], undefined>;
+
 /** Height of a line for both networks. */
 const HEIGHT = 48;
-/** Lines that are computed together. They are of similar widths, because each one is as wide as the widest. */
+/** Most lines that are computed together. */
 const BATCH = 6;
+/** How many times the widest line of a batch may be as wide as the narrowest, because each one gets its width. */
+const MAX_SPREAD = 1.25;
 /** Least width of a line to read, and the width of a line whose orientation is asked for. */
 const READ_WIDTH = 320;
 const TURN_WIDTH = 192;
@@ -41,40 +51,46 @@ export class LineReader {
     this.#characters = characters;
   }
 
+  /**
+   * Reads lines. One that seems upside down is read both ways, and the surer text counts, because the network for the
+   * orientation errs more often than the other one reads nonsense with confidence. Yields between batches.
+   */
+  async *read(lines: readonly Pixels[]): Batched<ReadLine> {
+    const texts = yield* this.#texts(lines);
+    const turned = yield* this.#turned(lines);
+    const doubtful = [...lines.keys()].filter((n) => turned[n]);
+    const others = yield* this.#texts(doubtful.map((n) => upsideDown(lines[n]!)));
+    const surer = new Map(doubtful.map((n, at) => [n, others[at]!]));
+    return texts.map((text, n) => {
+      const other = surer.get(n);
+      const isUpsideDown = other !== undefined && other.confidence > text.confidence;
+      return { ...(isUpsideDown ? other : text), isUpsideDown };
+    });
+  }
+
   /** Returns whether each line is upside down. */
-  async turned(lines: readonly Pixels[]): Promise<boolean[]> {
+  async *#turned(lines: readonly Pixels[]): Batched<boolean> {
     const session = this.#orientation;
     if (!session) return lines.map(() => false);
-    return this.#inBatches(lines, async (batch) => {
-      const { data, dims } = await this.#run(session, batch, TURN_WIDTH);
-      const classes = dims.at(-1)!;
-      return batch.map((_, n) => data[n * classes + 1]! > TURN_THRESHOLD);
-    });
+    return yield* inBatches(
+      lines,
+      () => TURN_WIDTH,
+      async (batch, width) => {
+        const { data, dims } = await this.#run(session, batch, width);
+        const classes = dims.at(-1)!;
+        return batch.map((_, n) => data[n * classes + 1]! > TURN_THRESHOLD);
+      },
+    );
   }
 
   /** Returns the texts of lines that stand upright. */
-  read(lines: readonly Pixels[]): Promise<ReadText[]> {
-    return this.#inBatches(lines, async (batch) => {
-      const widest = Math.max(...batch.map((line) => HEIGHT * ratioOf(line)));
-      const { data, dims } = await this.#run(this.#recognition, batch, Math.max(READ_WIDTH, Math.trunc(widest)));
+  #texts(lines: readonly Pixels[]): Batched<ReadText> {
+    const widthOf = (line: Pixels): number => Math.max(READ_WIDTH, Math.trunc(HEIGHT * ratioOf(line)));
+    return inBatches(lines, widthOf, async (batch, width) => {
+      const { data, dims } = await this.#run(this.#recognition, batch, width);
       const [, steps = 0, classes = 0] = dims;
       return batch.map((_, n) => this.#decoded(data.subarray(n * steps * classes, (n + 1) * steps * classes), classes));
     });
-  }
-
-  /** Computes lines in batches of similar widths, and returns the results in the order of the lines. */
-  async #inBatches<T>(
-    lines: readonly Pixels[],
-    compute: (batch: readonly Pixels[]) => Promise<readonly T[]>,
-  ): Promise<T[]> {
-    const order = [...lines.keys()].toSorted((one, other) => ratioOf(lines[one]!) - ratioOf(lines[other]!));
-    const results: T[] = [];
-    for (let begin = 0; begin < order.length; begin += BATCH) {
-      const numbers = order.slice(begin, begin + BATCH);
-      const computed = await compute(numbers.map((n) => lines[n]!));
-      for (const [at, n] of numbers.entries()) results[n] = computed[at]!;
-    }
-    return results;
   }
 
   async #run(session: OnnxSession, batch: readonly Pixels[], width: number) {
@@ -100,14 +116,42 @@ export class LineReader {
     let before = BLANK;
     for (let from = 0; from < probabilities.length; from += classes) {
       let best = 0;
-      for (let n = 1; n < classes; n += 1) if (probabilities[from + n]! > probabilities[from + best]!) best = n;
+      let highest = probabilities[from]!;
+      for (let n = 1; n < classes; n += 1) {
+        const probability = probabilities[from + n]!;
+        if (probability <= highest) continue;
+        best = n;
+        highest = probability;
+      }
       if (best !== BLANK && best !== before) {
         text += this.#characters[best - 1] ?? '';
-        sum += probabilities[from + best]!;
+        sum += highest;
         count += 1;
       }
       before = best;
     }
     return { text, confidence: count === 0 ? 0 : Math.min(sum / count, 1) };
   }
+}
+
+/** Computes lines in batches of similar widths. All lines of a batch get the width of the widest. */
+async function* inBatches<T>(
+  lines: readonly Pixels[],
+  widthOf: (line: Pixels) => number,
+  compute: (batch: readonly Pixels[], width: number) => Promise<readonly T[]>,
+): Batched<T> {
+  const order = lines.map((line, n) => ({ n, line, width: widthOf(line) })).toSorted((a, b) => a.width - b.width);
+  const results: T[] = [];
+  for (let begin = 0; begin < order.length;) {
+    const widest = MAX_SPREAD * order[begin]!.width;
+    const batch = order.slice(begin, begin + BATCH).filter(({ width }) => width <= widest);
+    const computed = await compute(
+      batch.map(({ line }) => line),
+      batch.at(-1)!.width,
+    );
+    for (const [at, { n }] of batch.entries()) results[n] = computed[at]!;
+    begin += batch.length;
+    yield;
+  }
+  return results;
 }

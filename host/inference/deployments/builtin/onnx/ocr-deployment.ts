@@ -2,7 +2,7 @@ import path from 'node:path';
 import * as z from 'zod';
 import { fail } from '../../../../base/core/errors.ts';
 import { DamagedOnnx, readProperties } from '../../../../base/core/model-files/onnx.ts';
-import { ImageReference } from '../../../../base/schemas/index.ts';
+import { ImageReference, OcrBatchOutput, OcrOutput } from '../../../../base/schemas/index.ts';
 import { configClass } from '../../class/config-class.ts';
 import { defineDeployment } from '../../class/define-deployment.ts';
 import { method } from '../../class/method.ts';
@@ -48,25 +48,6 @@ const CALLS = 2;
 /** Most images of a call. */
 const MAX_IMAGES = 256;
 
-const Lines = z
-  .array(
-    z.strictObject({
-      text: z.string(),
-      confidence: z.number().describe('From 0 to 1.'),
-      box: z
-        .tuple([
-          z.tuple([z.int(), z.int()]),
-          z.tuple([z.int(), z.int()]),
-          z.tuple([z.int(), z.int()]),
-          z.tuple([z.int(), z.int()]),
-        ])
-        .describe('Corners in pixels from the left and the top: top left, top right, bottom right, bottom left.'),
-      upside_down: z.boolean().describe('Whether the line was turned by a half to be read.'),
-    }),
-  )
-  .describe('From top to bottom, and from left to right.');
-const Page = z.strictObject({ lines: Lines });
-
 /** Reads the texts in images with the networks of PaddleOCR. */
 export const OcrDeployment = defineDeployment({
   name: 'OcrDeployment',
@@ -76,12 +57,12 @@ export const OcrDeployment = defineDeployment({
     recognize: method({
       description: 'Finds and reads the texts of an image.',
       input: z.strictObject({ image: ImageReference }),
-      output: Page,
+      output: OcrOutput,
     }),
     recognize_batch: method({
       description: 'Finds and reads the texts of several images.',
       input: z.strictObject({ images: z.array(ImageReference).min(1).max(MAX_IMAGES) }),
-      output: z.strictObject({ images: z.array(Page).describe('In the order of the images.') }),
+      output: OcrBatchOutput,
     }),
   },
   threads: ({ threads }) => threads,

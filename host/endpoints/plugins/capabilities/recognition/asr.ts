@@ -1,8 +1,8 @@
-import type { AsrOutput } from '../../../base/schemas/asr.ts';
-import type { AsrCalls } from '../../../../wit/generated/world/asr.ts';
+import type { AsrOutput } from '../../../../base/schemas/asr.ts';
+import type { AsrCalls } from '../../../../../wit/generated/world/asr.ts';
 import { allWhisperParams, whisperParams, witDetailedTranscription, witTranscription } from './asr-records.ts';
-import { openStream } from './scope/open-stream.ts';
-import type { CallsOf, CapabilityScope } from './scope/scope.ts';
+import { openStream } from '../scope/open-stream.ts';
+import type { CallsOf, CapabilityScope } from '../scope/scope.ts';
 
 /** Speech recognition in typed records. */
 export const asrCalls: CallsOf<keyof AsrCalls> = {

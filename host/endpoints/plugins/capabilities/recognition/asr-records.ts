@@ -1,4 +1,4 @@
-import type { AsrOutput, AsrSegment, AsrWord } from '../../../base/schemas/asr.ts';
+import type { AsrOutput, AsrSegment, AsrWord } from '../../../../base/schemas/asr.ts';
 import type {
   DetailedTranscription,
   Params,
@@ -6,9 +6,9 @@ import type {
   TranscribeOptions,
   Transcription,
   Word,
-} from '../../../../wit/generated/world/asr.ts';
-import { witTokenScore } from './completion/completion-answer.ts';
-import { given, withMore } from './scope/json-members.ts';
+} from '../../../../../wit/generated/world/asr.ts';
+import { witTokenScore } from '../completion/completion-answer.ts';
+import { given, withMore } from '../scope/json-members.ts';
 
 /** Returns the `params` for the deployment's method, or undefined when all of them are absent. */
 export function whisperParams(params: Params): Record<string, unknown> | undefined {
