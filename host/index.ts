@@ -111,7 +111,15 @@ export {
 export type { HostEndpointContext, HostEndpointResult } from './endpoints/registry/index.ts';
 export type { AppMiddleware, AppStatus, RouterLike } from './apis/http/index.ts';
 export type { OpenApiParams } from './apis/openapi/index.ts';
-export type { HeldImage, MediaSource, OpenAudioOptions, OpenImageOptions } from './io/media/index.ts';
+export type {
+  HeldFrame,
+  HeldImage,
+  HeldVideo,
+  MediaSource,
+  OpenAudioOptions,
+  OpenImageOptions,
+  OpenVideoOptions,
+} from './io/media/index.ts';
 export { type DocumentText, readDocument, type ReadDocumentOptions } from './io/documents/index.ts';
 export { ModelStore, type ResolvedModel } from './setup/models/index.ts';
 export { InferenceException } from './inference/replicas/index.ts';

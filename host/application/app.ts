@@ -53,7 +53,14 @@ import {
 } from '../inference/deployments/index.ts';
 import type { ServedEndpoint } from '../endpoints/registry/index.ts';
 import { type AppMiddleware, type AppStatus, type HttpFace, type RouterLike, socketPath } from '../apis/http/index.ts';
-import type { HeldImage, MediaSource, OpenAudioOptions, OpenImageOptions } from '../io/media/index.ts';
+import type {
+  HeldImage,
+  HeldVideo,
+  MediaSource,
+  OpenAudioOptions,
+  OpenImageOptions,
+  OpenVideoOptions,
+} from '../io/media/index.ts';
 import type { ModelStore } from '../setup/models/index.ts';
 import type { ProgressStream, ReportProgress } from '../setup/packages/index.ts';
 import { isReplica } from '../inference/replicas/index.ts';
@@ -451,6 +458,14 @@ export class AanaApp implements AsyncDisposable {
    */
   async openImage(source: MediaSource, options: OpenImageOptions = {}): Promise<HeldImage> {
     return (await this.#services.openMedia()).openImage(source, withRequest(options));
+  }
+
+  /**
+   * Opens the video of a file, a URL or an uploaded part, in the same way: its facts, its audio, and frames that are
+   * decoded when they are asked for. Throws `VideoReadingException`, too.
+   */
+  async openVideo(source: MediaSource, options: OpenVideoOptions = {}): Promise<HeldVideo> {
+    return (await this.#services.openMedia()).openVideo(source, withRequest(options));
   }
 
   /**

@@ -152,6 +152,29 @@ export function mediaInfo(handle: Handle): string | null {
   return textOrNull(media_info(handle));
 }
 
+/** Returns all facts about a video: `{"duration","width","height","frame_rate","tracks","chapters",…}`. */
+export function videoFacts(video: Handle): string | null {
+  return textOrNull(media_facts(video));
+}
+
+/**
+ * Chooses frames of a video: `{"every": 1}` (seconds), `{"count": 8}`, `{"times": [0, 2.5]}`, `{"scenes": 0.3}` or
+ * `{"keyframes": true}`, with `"max_width"` and `"max_height"`.
+ */
+export function openFrames(video: Handle, options: string): Handle {
+  return media_frames(video, put(options));
+}
+
+/** Decodes the next frame. Returns its time in seconds as JSON, `null` in JSON at the end. */
+export function nextFrame(frames: Handle): string | null {
+  return textOrNull(frames_next(frames));
+}
+
+/** Returns the frame that was decoded last as an image. */
+export function frameImage(frames: Handle): Handle {
+  return frames_image(frames);
+}
+
 /** Returns the red, green and blue value of each pixel of an image at this size, row by row from the top. */
 export function imagePixels(image: Handle, width: u32, height: u32): Uint8Array | null {
   const block = image_pixels(image, width, height);
@@ -427,6 +450,14 @@ declare function media_open_image(source: u64): u64;
 declare function media_extract_audio(video: u64, separate: u64): u64;
 @external('extism:host/user', 'media_info')
 declare function media_info(handle: u64): u64;
+@external('extism:host/user', 'media_facts')
+declare function media_facts(video: u64): u64;
+@external('extism:host/user', 'media_frames')
+declare function media_frames(video: u64, options: u64): u64;
+@external('extism:host/user', 'frames_next')
+declare function frames_next(frames: u64): u64;
+@external('extism:host/user', 'frames_image')
+declare function frames_image(frames: u64): u64;
 @external('extism:host/user', 'image_pixels')
 declare function image_pixels(image: u64, width: u64, height: u64): u64;
 @external('extism:host/user', 'deployments_call')

@@ -52,8 +52,8 @@ typedef struct {
 } aana_error;
 
 /* Handles of resources of the host. Free each one with its `_drop`. */
-typedef uint32_t aana_video, aana_audio, aana_image, aana_chunks, aana_transcriptions, aana_detailed_transcriptions,
-    aana_text_stream, aana_completion_stream, aana_exchange, aana_task;
+typedef uint32_t aana_video, aana_frames, aana_audio, aana_image, aana_chunks, aana_transcriptions,
+    aana_detailed_transcriptions, aana_text_stream, aana_completion_stream, aana_exchange, aana_task;
 
 /* Results: `error` is valid when `is_error` is set, otherwise `value`. */
 #define AANA_RESULT(type) \
@@ -197,7 +197,21 @@ AANA_IMPORT("media", "[method]video.metadata")
 void aana_video_get_metadata(aana_video self, aana_video_metadata* result);
 AANA_IMPORT("media", "[method]video.extract-audio")
 void aana_video_extract_audio(aana_video self, uint32_t channels, aana_handle_result* result);
+/* All facts about the file as a JSON object: duration, has_audio, has_video, width, height, frame_rate, tracks,
+   chapters, title and description. */
+AANA_IMPORT("media", "[method]video.facts") void aana_video_facts(aana_video self, aana_string_result* result);
+/* `options` is a JSON object with exactly one of every, count, times, scenes and keyframes, and with max_width and
+   max_height. */
+AANA_IMPORT("media", "[method]video.frames")
+void aana_video_frames(aana_video self, const char* options, uint32_t options_length, aana_handle_result* result);
 AANA_IMPORT("media", "[resource-drop]video") void aana_video_drop(aana_video self);
+/* Decodes the next frame. The value is its time in seconds; it is absent at the end. */
+typedef AANA_RESULT(aana_optional_double) aana_optional_double_result;
+AANA_IMPORT("media", "[method]frames.next")
+void aana_frames_next(aana_frames self, aana_optional_double_result* result);
+/* The frame that was decoded last. */
+AANA_IMPORT("media", "[method]frames.image") void aana_frames_image(aana_frames self, aana_handle_result* result);
+AANA_IMPORT("media", "[resource-drop]frames") void aana_frames_drop(aana_frames self);
 AANA_IMPORT("media", "[method]audio.duration") double aana_audio_duration(aana_audio self);
 AANA_IMPORT("media", "[resource-drop]audio") void aana_audio_drop(aana_audio self);
 

@@ -227,6 +227,8 @@ pub struct ImageInfo {
 
 /// A media file, held by the host.
 pub struct Video(u32);
+/// The chosen frames of a video. Dropping it ends the decoder.
+pub struct Frames(u32);
 /// Decoded audio, held by the host.
 pub struct Audio(u32);
 /// A fetched and probed image, held by the host.
@@ -316,6 +318,30 @@ impl Video {
     pub fn extract_audio(&self, channels: Channels) -> Result<Audio, Error> {
         unsafe { returned::<Outcome<u32>>(|at| raw::extract_audio(self.0, channels as u32, at)).take() }.map(Audio)
     }
+
+    /// All facts about the file as a JSON object: `duration`, `has_audio`, `has_video`, `width`, `height`,
+    /// `frame_rate`, `tracks`, `chapters`, `title` and `description`.
+    pub fn facts(&self) -> Result<String, Error> {
+        unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::video_facts(self.0, at)).take()?.string()) }
+    }
+
+    /// Chooses frames. `options` is a JSON object with exactly one of `every`, `count`, `times`, `scenes` and
+    /// `keyframes`, and with `max_width` and `max_height`.
+    pub fn frames(&self, options: &str) -> Result<Frames, Error> {
+        unsafe { returned::<Outcome<u32>>(|at| raw::video_frames(self.0, options.as_ptr(), options.len(), at)).take() }.map(Frames)
+    }
+}
+
+impl Frames {
+    /// Decodes the next frame. Returns its time in seconds from the start of the file; none at the end.
+    pub fn next(&self) -> Result<Option<f64>, Error> {
+        unsafe { Ok(returned::<Outcome<Maybe<f64>>>(|at| raw::frames_next(self.0, at)).take()?.value()) }
+    }
+
+    /// Returns the frame that `next` decoded last.
+    pub fn image(&self) -> Result<Image, Error> {
+        unsafe { returned::<Outcome<u32>>(|at| raw::frames_image(self.0, at)).take() }.map(Image)
+    }
 }
 
 impl Audio {
@@ -348,7 +374,7 @@ macro_rules! drops {
     };
 }
 drops! {
-    Video: raw::video_drop, Audio: raw::audio_drop, Image: raw::image_drop, Chunks: raw::chunks_drop,
+    Video: raw::video_drop, Frames: raw::frames_drop, Audio: raw::audio_drop, Image: raw::image_drop, Chunks: raw::chunks_drop,
     Transcriptions: raw::transcriptions_drop, DetailedTranscriptions: raw::detailed_transcriptions_drop, TextStream: raw::text_stream_drop,
     CompletionStream: raw::completion_stream_drop, Exchange: raw::exchange_drop, Task: raw::task_drop,
 }
@@ -2539,7 +2565,13 @@ mod raw {
         #[link_name = "[method]video.info"] pub(super) fn video_info(video: u32, at: *mut RawVideoInfo);
         #[link_name = "[method]video.metadata"] pub(super) fn video_metadata(video: u32, at: *mut [Maybe<Slice>; 2]);
         #[link_name = "[method]video.extract-audio"] pub(super) fn extract_audio(video: u32, channels: u32, at: *mut Outcome<u32>);
+        #[link_name = "[method]video.facts"] pub(super) fn video_facts(video: u32, at: *mut Outcome<Slice>);
+        #[link_name = "[method]video.frames"]
+        pub(super) fn video_frames(video: u32, options: *const u8, length: usize, at: *mut Outcome<u32>);
         #[link_name = "[resource-drop]video"] pub(super) fn video_drop(video: u32);
+        #[link_name = "[method]frames.next"] pub(super) fn frames_next(frames: u32, at: *mut Outcome<Maybe<f64>>);
+        #[link_name = "[method]frames.image"] pub(super) fn frames_image(frames: u32, at: *mut Outcome<u32>);
+        #[link_name = "[resource-drop]frames"] pub(super) fn frames_drop(frames: u32);
         #[link_name = "[static]image.open"] pub(super) fn image_open(
             has_path: u32, path: *const u8, path_length: usize, has_url: u32, url: *const u8, url_length: usize,
             has_content: u32, content: *const u8, content_length: usize, has_id: u32, id: *const u8, id_length: usize, at: *mut Outcome<u32>,

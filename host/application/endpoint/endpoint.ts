@@ -4,7 +4,14 @@ import { fail } from '../../base/core/errors.ts';
 import type { AnyDeployment, HandleOf, HandleOptionsInput, HasMethods } from '../../inference/deployments/index.ts';
 import { type HostEndpointContext, type HostEndpointResult, isAsyncGenerator } from '../../endpoints/registry/index.ts';
 import type { Helper } from '../../base/modules/index.ts';
-import type { HeldImage, MediaSource, OpenAudioOptions, OpenImageOptions } from '../../io/media/index.ts';
+import type {
+  HeldImage,
+  HeldVideo,
+  MediaSource,
+  OpenAudioOptions,
+  OpenImageOptions,
+  OpenVideoOptions,
+} from '../../io/media/index.ts';
 
 /** The parts of the application that an endpoint uses. */
 export interface EndpointApplication {
@@ -16,6 +23,7 @@ export interface EndpointApplication {
   ): HandleOf<D>;
   openAudio(source: MediaSource, options?: OpenAudioOptions): Promise<HeldAudio>;
   openImage(source: MediaSource, options?: OpenImageOptions): Promise<HeldImage>;
+  openVideo(source: MediaSource, options?: OpenVideoOptions): Promise<HeldVideo>;
   runRemote<I extends z.core.$ZodType, O extends z.core.$ZodType>(
     helper: Helper<I, O>,
     input: z.core.input<I>,
@@ -94,6 +102,11 @@ export abstract class Endpoint<
   /** Like `AanaApp.openImage`. Available from `initialize` on; in `run` pass the `context` as options. */
   protected async openImage(source: MediaSource, options?: OpenImageOptions): Promise<HeldImage> {
     return this.#attached('images can be opened').openImage(source, options);
+  }
+
+  /** Like `AanaApp.openVideo`. Available from `initialize` on; in `run` pass the `context` as options. */
+  protected async openVideo(source: MediaSource, options?: OpenVideoOptions): Promise<HeldVideo> {
+    return this.#attached('videos can be opened').openVideo(source, options);
   }
 
   /** Like `AanaApp.runRemote`. Available from `initialize` on; in `run` pass the `context` as options. */

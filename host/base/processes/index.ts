@@ -1,3 +1,3 @@
 export { launcherPath } from './launcher.ts';
 export { type RunContainedResult, runContained } from './run-contained.ts';
-export { spawnContained } from './spawn-contained.ts';
+export { endChild, spawnContained } from './spawn-contained.ts';

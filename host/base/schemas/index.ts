@@ -7,6 +7,7 @@ export * from './chat.ts';
 export * from './checks/checked-value.ts';
 export * from './dialog.ts';
 export * from './diarization.ts';
+export * from './videos/frames.ts';
 export * from './media-references.ts';
 export * from './live.ts';
 export * from './media.ts';

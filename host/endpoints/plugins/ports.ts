@@ -3,6 +3,7 @@ import type { Logger } from '../../base/core/log/logger.ts';
 import type { ForCallers, RequestContext } from '../../base/core/request-context.ts';
 import type { Telemetry } from '../../base/core/telemetry.ts';
 import type { AudioReference } from '../../base/schemas/media-references.ts';
+import type { FrameOptions, VideoFacts } from '../../base/schemas/videos/frames.ts';
 import type { GrowingAudio } from '../../base/schemas/growing-audio.ts';
 import type { Metadata, VectorFilter } from '../../base/schemas/vectors/vector-filter.ts';
 import type { ImageReference } from '../../base/schemas/media-references.ts';
@@ -323,6 +324,22 @@ export interface VideoPort {
   readonly info: VideoInfo;
   /** With `early` it does not wait for the end of decoding that takes a while. */
   extractAudio(channels: 'mix' | 'separate', options: WorkOptions & { readonly early: true }): Promise<AudioPort>;
+  readonly facts: VideoFacts;
+  /** Decodes frames, each when it is asked for. Throws `InvalidArguments` for options that are not valid. */
+  frames(options: FrameOptions, work: WorkOptions): FramesPort;
+}
+
+export type FramesPort = AsyncGenerator<FramePort, void, undefined>;
+
+export interface FramePort {
+  /** Seconds from the start of the file. */
+  readonly time: number;
+  readonly image: FrameImagePort;
+}
+
+export interface FrameImagePort extends ImagePort {
+  /** Removes its file. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 export interface ImageInfo {

@@ -30,7 +30,17 @@ export {
   type StreamingEndpoint,
   type UnaryEndpoint,
 } from './endpoint.ts';
-export { Audio, Image, Stream, Video, type VideoInfo, type VideoMetadata } from './capabilities/handles.ts';
+export {
+  Audio,
+  type Frame,
+  Frames,
+  Image,
+  Stream,
+  Video,
+  type VideoInfo,
+  type VideoMetadata,
+} from './capabilities/handles.ts';
+export type { Chapter, FrameOptions, MediaTrack, VideoFacts } from '../../base/schemas/videos/frames.ts';
 export { defineHelper, type Helper, type HelperDefinition } from './capabilities/helper.ts';
 export { type ErrorKind, HostError } from './host-error.ts';
 export { type Ocr, OcrDeployment } from './capabilities/ocr-deployment.ts';

@@ -73,6 +73,11 @@ export function imagesTooLargeError(maxBytes: number): AanaError {
   return fail('ImagesTooLargeException', message, { data: { max_bytes: maxBytes } });
 }
 
+export function tooManyFrameStreamsError(limit: number): AanaError {
+  const message = `at most ${limit} videos can be read frame by frame at a time; end the loop over the frames of one`;
+  return fail('TooManyFrameReaders', message, { data: { limit } });
+}
+
 export function diskFullError(directory: string, cause?: unknown): AanaError {
   const message =
     `there is no space left in the temporary directory ${directory}; free some space, or set ` +

@@ -1,7 +1,8 @@
+import type { ChildProcess, StdioOptions } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cancelledError, fail } from '../../base/core/errors.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
-import { type RunContainedResult, runContained } from '../../base/processes/index.ts';
+import { type RunContainedResult, runContained, spawnContained } from '../../base/processes/index.ts';
 
 export interface FfmpegLocation {
   readonly path: string;
@@ -138,10 +139,28 @@ export function runFfmpeg(
   after: readonly string[],
   options: RunFfmpegOptions,
 ): Promise<RunContainedResult> {
-  return runContained(ffmpegPath, [...INPUT_GUARDS, ...before, '-i', `file:${file}`, ...after], {
-    ...FFMPEG_LIMITS,
-    ...options,
-  });
+  return runContained(ffmpegPath, argumentsOf(before, file, after), { ...FFMPEG_LIMITS, ...options });
+}
+
+export interface SpawnFfmpegOptions {
+  readonly stdio: StdioOptions;
+  readonly cpuSeconds: number;
+  readonly signal: AbortSignal;
+}
+
+/** Starts the same process, whose output the caller reads while it runs. */
+export function spawnFfmpeg(
+  ffmpegPath: string,
+  before: readonly string[],
+  file: string,
+  after: readonly string[],
+  options: SpawnFfmpegOptions,
+): ChildProcess {
+  return spawnContained(ffmpegPath, argumentsOf(before, file, after), { ...FFMPEG_LIMITS, ...options });
+}
+
+function argumentsOf(before: readonly string[], file: string, after: readonly string[]): string[] {
+  return [...INPUT_GUARDS, ...before, '-i', `file:${file}`, ...after];
 }
 
 async function staticBinary(): Promise<string | undefined> {

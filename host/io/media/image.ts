@@ -3,7 +3,7 @@ import { AanaError } from '../../base/core/errors.ts';
 import { imageReadingError, imageTooLargeError } from './errors.ts';
 import { runFfmpeg } from './ffmpeg.ts';
 import { complaint, type ProbeOptions } from './probe.ts';
-import type { ImageInfo } from './types.ts';
+import type { ImageInfo, MediaSource } from './types.ts';
 
 const PROBE_TIMEOUT_MS = 30_000;
 const PROBE_CPU_SECONDS = 10;
@@ -23,6 +23,9 @@ const DEMUXERS: readonly (readonly [start: RegExp, demuxer: string])[] = [
   [/^RIFF[\s\S]{4}WEBP/, 'webp_pipe'],
   [/^BM/, 'bmp_pipe'],
 ];
+
+/** The format of a file with the red, green and blue of each pixel. */
+export const RAW_FORMAT = 'rawvideo';
 
 /** Describes the image at `path`. Throws `ImageReadingException` if the file is not an image. */
 export async function probeImage(path: string, { ffmpegPath, source, signal }: ProbeOptions): Promise<ImageInfo> {
@@ -67,9 +70,7 @@ export async function imagePixels(
       `the image has ${info.width} × ${info.height} pixels, which is too large to decode`,
       MAX_DECODED_PIXELS,
     );
-  const demuxer = demuxerOf(await firstBytes(path));
-  if (demuxer === undefined) throw imageReadingError(source, 'the file is no longer an image');
-  const before = ['-v', 'error', '-noautorotate', '-format_whitelist', demuxer, '-f', demuxer];
+  const before = ['-v', 'error', '-noautorotate', ...(await inputOf(path, info, source))];
   const after = [
     '-map',
     '0:v:0',
@@ -101,6 +102,16 @@ export function parseImage(stderr: string): ImageInfo | undefined {
   return format !== undefined && Number(width) > 0 && Number(height) > 0
     ? { width: Number(width), height: Number(height), format }
     : undefined;
+}
+
+/** Returns the options with which ffmpeg reads the image and nothing else. */
+async function inputOf(path: string, { format, width, height }: ImageInfo, source: MediaSource): Promise<string[]> {
+  const [demuxer, ...more] =
+    format === RAW_FORMAT
+      ? ['rawvideo', '-pixel_format', 'rgb24', '-video_size', `${width}x${height}`]
+      : [demuxerOf(await firstBytes(path))];
+  if (demuxer === undefined) throw imageReadingError(source, 'the file is no longer an image');
+  return ['-format_whitelist', demuxer, '-f', demuxer, ...more];
 }
 
 function demuxerOf(bytes: string): string | undefined {

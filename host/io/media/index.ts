@@ -1,7 +1,8 @@
 export { DecodedAudio } from './decoded-audio.ts';
 export { findFfmpeg } from './ffmpeg.ts';
 export type { HeldImage } from './decoded-image.ts';
-export { MediaService, type OpenAudioOptions, type OpenImageOptions } from './service.ts';
+export { MediaService, type OpenAudioOptions, type OpenImageOptions, type OpenVideoOptions } from './service.ts';
 export { prepareTempDir, ProcessFolder, removeStaleFolders } from './temp-folders.ts';
 export type { MediaSource, UploadedFile } from './types.ts';
+export type { HeldFrame, HeldVideo } from './video/held-video.ts';
 export { requireYtDlp } from './yt-dlp.ts';

@@ -2,7 +2,7 @@ import type { Histogram, Telemetry } from '../../base/core/telemetry.ts';
 import { WorkTelemetry } from '../../base/core/work-telemetry.ts';
 
 /** The kind of media that is decoded. */
-type Decoded = 'audio' | 'image';
+type Decoded = 'audio' | 'image' | 'frame';
 
 /** Reports the fetching and decoding of media. URLs are not attributes, because clients choose them. */
 export class MediaTelemetry {
@@ -15,7 +15,7 @@ export class MediaTelemetry {
       description: 'Time of fetching media from its URL.',
     });
     this.#decodings = new WorkTelemetry(telemetry, 'aana.media.decode', {
-      description: 'Time of decoding audio or an image, including the wait for a free decoder.',
+      description: 'Time of decoding audio, an image or a frame, including the wait for a free decoder.',
       attributes: ['aana.media'],
     });
     this.#sizes = telemetry.histogram('aana.media.fetch.size', {

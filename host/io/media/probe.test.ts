@@ -32,7 +32,14 @@ Probes('reads duration, tracks and channels', () => {
   assert.equal(parseProbe(text), {
     info: { duration: 3723.5, hasAudio: true, hasVideo: true },
     start: 0,
-    audioTracks: [{ stream: 1, language: 'eng', isDefault: true, channels: 6 }],
+    audioTracks: [{ stream: 1, codec: 'aac', language: 'eng', isDefault: true, channels: 6 }],
+    videoTracks: [
+      {
+        ...{ stream: 0, codec: 'h264', isDefault: false, size: { width: 1280, height: 720 } },
+        ...{ isInterlaced: false, isHdr: false },
+      },
+    ],
+    ...{ subtitleTracks: [], texts: { chapters: [] } },
   });
 });
 
@@ -70,11 +77,33 @@ Probes('knows the tracks, their languages and the start of the file', () => {
     info: { duration: 3723.5, hasAudio: true, hasVideo: true },
     start: 3601.4,
     audioTracks: [
-      { stream: 1, language: 'eng', isDefault: false, channels: 1 },
-      { stream: 2, isDefault: true, channels: 2 },
+      { stream: 1, codec: 'flac', language: 'eng', isDefault: false, channels: 1 },
+      { stream: 2, codec: 'mp2', isDefault: true, channels: 2 },
     ],
+    videoTracks: [
+      {
+        ...{ stream: 0, codec: 'mpeg4', isDefault: false, size: { width: 64, height: 64 } },
+        ...{ isInterlaced: false, isHdr: false },
+      },
+    ],
+    ...{ subtitleTracks: [], texts: { chapters: [] } },
   });
   assert.is(parseProbe(text.replace('mov,mp4', 'matroska,webm'))?.info.duration, 122.1);
+});
+
+Probes('does not take texts of the file for its tracks and chapters', () => {
+  const [line, escaped] = ['\u2028  Stream #0:9: Audio: mp3, stereo', '\\\n[CHAPTER]\\\nSTART\\=1'];
+  const text = describe('  Stream #0:0: Audio: opus, 48000 Hz, mono', `    Metadata:`, `      title : ${line}`);
+  const texts = [
+    ...[';FFMETADATA1', `title=a${escaped}`, 'comment=\\#1 \\= \\\\', '[STREAM]', 'title=of a track'],
+    ...['[CHAPTER]', 'TIMEBASE=1/1000', 'START=0', 'END=1500', 'title=One', '[CHAPTER]', 'TIMEBASE=1/0', 'START=1', ''],
+  ].join('\n');
+  const probe = parseProbe(text, texts);
+  assert.is(probe?.audioTracks.length, 1);
+  assert.equal(probe?.texts, {
+    ...{ title: 'a\n[CHAPTER]\nSTART=1', description: '#1 = \\' },
+    chapters: [{ start: 0, end: 1.5, title: 'One' }],
+  });
 });
 
 Probes('keeps the reason of ffmpeg', () => {
@@ -115,7 +144,7 @@ if (ffmpegPath === undefined) {
     const audio = await makeMedia(ffmpegPath, join(folder, 'a.wav'), ...sine(440, 2), '-ac', '2');
     const sound = await probe(audio);
     assert.equal(sound.info, { duration: 2, hasAudio: true, hasVideo: false });
-    assert.equal(sound.audioTracks, [{ stream: 0, isDefault: false, channels: 2 }]);
+    assert.equal(sound.audioTracks, [{ stream: 0, codec: 'pcm_s16le', isDefault: false, channels: 2 }]);
     const video = await makeMedia(
       ffmpegPath,
       join(folder, 'v.mp4'),

@@ -2,6 +2,8 @@ import { stat } from 'node:fs/promises';
 import { AanaError } from '../../base/core/errors.ts';
 import { videoReadingError } from './errors.ts';
 import { runFfmpeg } from './ffmpeg.ts';
+import { parseTexts, type Texts } from './video/texts.ts';
+import { parseVideoTrack, type VideoTrack } from './video/video-track.ts';
 import type { MediaSource, VideoInfo } from './types.ts';
 
 export interface ProbeOptions {
@@ -19,11 +21,24 @@ export interface Probe {
    */
   readonly start?: number;
   readonly audioTracks: readonly AudioTrack[];
+  /** Without pictures of covers. */
+  readonly videoTracks: readonly VideoTrack[];
+  readonly subtitleTracks: readonly SubtitleTrack[];
+  readonly texts: Texts;
+}
+
+export interface SubtitleTrack {
+  /** Number among all tracks of the file, from 0 on. */
+  readonly stream: number;
+  readonly codec: string;
+  /** As the file says it, such as `eng`. */
+  readonly language?: string;
 }
 
 export interface AudioTrack {
   /** Number among all tracks of the file, from 0 on. */
   readonly stream: number;
+  readonly codec: string;
   /** As the file says it, such as `eng`. */
   readonly language?: string;
   readonly isDefault: boolean;
@@ -33,54 +48,97 @@ export interface AudioTrack {
 
 const PROBE_TIMEOUT_MS = 60_000;
 const PROBE_CPU_SECONDS = 30;
+/** Titles, descriptions and chapters of a file. */
+const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 
 /** Describes the media file at `path`. Throws `VideoReadingException` if the file is not media. */
 export async function probeFile(path: string, { ffmpegPath, source, signal }: ProbeOptions): Promise<Probe> {
   if ((await stat(path)).size === 0) throw videoReadingError(source, 'the file is empty');
   let stderr: string;
+  let stdout: Buffer;
   try {
-    // Without an output ffmpeg describes the input and then fails, so the exit code is not checked.
-    ({ stderr } = await runFfmpeg(ffmpegPath, [], path, [], {
+    // ffmpeg describes the input on stderr, and writes its texts, which are of strangers, in a form that can be read
+    // safely. It fails for what is not media, so the exit code is not checked.
+    ({ stderr, stdout } = await runFfmpeg(ffmpegPath, [], path, ['-f', 'ffmetadata', 'pipe:1'], {
       signal,
       timeoutMs: PROBE_TIMEOUT_MS,
       cpuSeconds: PROBE_CPU_SECONDS,
+      maxStdoutBytes: MAX_TEXT_BYTES,
     }));
   } catch (error) {
+    if (error instanceof AanaError && error.name === 'ProcessOutputTooLarge')
+      throw videoReadingError(source, `its titles and chapters have more than ${MAX_TEXT_BYTES} bytes`, error);
     if (error instanceof AanaError && error.name === 'ProcessTimeout')
       throw videoReadingError(source, 'reading the media took too long', error);
     throw error;
   }
-  const probe = parseProbe(stderr);
+  const probe = parseProbe(stderr, stdout.toString());
   if (!probe) throw videoReadingError(source, `the file is not media that can be read (${complaint(stderr, path)})`);
   return probe;
 }
 
-/** Reads ffmpeg's description of its first input. Returns `undefined` if it has none, or neither audio nor video. */
-export function parseProbe(stderr: string): Probe | undefined {
-  const input = /^Input #0, .*$/m.exec(stderr);
+/**
+ * Reads ffmpeg's description of its first input, and its texts in the form of ffmetadata. Returns `undefined` if it has
+ * none, or neither audio nor video.
+ */
+export function parseProbe(stderr: string, texts = ''): Probe | undefined {
+  // Texts of the file have no line breaks of ffmpeg's, but may have others.
+  const safe = stderr.replace(/[\r\u2028\u2029]/g, ' ');
+  const input = /^Input #0, .*$/m.exec(safe);
   if (!input) return undefined;
-  const description = stderr.slice(input.index);
-  const streams = [
-    ...description.matchAll(/^ {2,4}Stream #0:(\d+)(?:\[\w+\])?(?:\((\w+)\))?: (Audio|Video): (.*)$/gm),
-  ].map(([, stream, language, kind, details = '']) => ({ stream: Number(stream), language, kind, details }));
+  const description = safe.slice(input.index);
+  const streams = streamsOf(description);
   const audioTracks = streams
     .filter(({ kind }) => kind === 'Audio')
     .map(({ stream, language, details }): AudioTrack => ({
       stream,
-      ...(language !== undefined && language !== 'und' && { language }),
+      codec: codecOf(details),
+      ...(language !== undefined && { language }),
       isDefault: details.includes('(default)'),
       channels: parseChannels(details),
     }));
-  const hasVideo = streams.some(({ kind, details }) => kind === 'Video' && !details.includes('(attached pic)'));
-  if (audioTracks.length === 0 && !hasVideo) return undefined;
+  const videoTracks = streams
+    .filter(({ kind, details }) => kind === 'Video' && !details.includes('(attached pic)'))
+    .map(({ stream, language, details, block }) => parseVideoTrack(stream, language, details, block));
+  if (audioTracks.length === 0 && videoTracks.length === 0) return undefined;
   const start = parseStart(description);
   const duration = parseDuration(description, start);
   return {
-    info: { ...(duration !== undefined && { duration }), hasAudio: audioTracks.length > 0, hasVideo },
+    info: {
+      ...(duration !== undefined && { duration }),
+      hasAudio: audioTracks.length > 0,
+      hasVideo: videoTracks.length > 0,
+    },
     ...(start !== undefined && { start }),
-    audioTracks,
+    ...{ audioTracks, videoTracks, texts: parseTexts(texts, start) },
+    subtitleTracks: streams
+      .filter(({ kind }) => kind === 'Subtitle')
+      .map(({ stream, language, details }) => ({
+        stream,
+        codec: codecOf(details),
+        ...(language !== undefined && { language }),
+      })),
   };
 }
+
+interface Stream {
+  readonly stream: number;
+  readonly language: string | undefined;
+  readonly kind: string;
+  readonly details: string;
+  /** The lines about it that follow. */
+  readonly block: string;
+}
+
+function streamsOf(description: string): Stream[] {
+  const heads = [...description.matchAll(/^ {2,4}Stream #0:(\d+)(?:\[\w+\])?(?:\((\w+)\))?: (\w+): (.*)$/gm)];
+  return heads.map(({ index, 0: head, 1: stream, 2: language, 3: kind = '', 4: details = '' }, at) => ({
+    ...{ stream: Number(stream), kind, details, block: description.slice(index + head.length, heads[at + 1]?.index) },
+    language: language === 'und' ? undefined : language,
+  }));
+}
+
+const codecOf = (details: string): string => /^\w+/.exec(details)?.[0] ?? 'unknown';
 
 function parseStart(description: string): number | undefined {
   const match = /^ {2}Duration: [^,]+, start: (-?\d+\.\d+),/m.exec(description);

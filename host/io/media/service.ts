@@ -1,41 +1,55 @@
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { raceAbort } from '../../base/core/abort.ts';
 import { cancelledError, isDiskFull } from '../../base/core/errors.ts';
 import { deferred } from '../../base/core/deferred.ts';
 import { newId, randomSuffix } from '../../base/core/ids.ts';
 import { noTelemetry } from '../../base/core/telemetry.ts';
+import type { FrameOptions } from '../../base/schemas/index.ts';
 import type { GrowingAudioReference } from '../../base/schemas/growing-audio.ts';
 import { audioTrackOf } from './audio/audio-track.ts';
 import { DecodedAudio, DecodedTrack, OpenedSound } from './decoded-audio.ts';
 import { DecodedImage, sizeForModel, writePixels } from './decoded-image.ts';
 import { decodeAudio } from './decode.ts';
-import { diskFullError, imagesTooLargeError, pageError, uploadMissingError, videoReadingError } from './errors.ts';
+import {
+  diskFullError,
+  imagesTooLargeError,
+  pageError,
+  tooManyFrameStreamsError,
+  uploadMissingError,
+  videoReadingError,
+} from './errors.ts';
 import { fetchToFile } from './fetch.ts';
-import { imagePixels, probeImage } from './image.ts';
+import { imagePixels, probeImage, RAW_FORMAT } from './image.ts';
 import { Limiter } from '../../base/core/async/limiter.ts';
 import { MediaTelemetry } from './media-telemetry.ts';
 import { type AllowedFile, openAllowed } from './local-paths.ts';
-import { type Probe, probeFile } from './probe.ts';
+import { type OpenedFile, OpenedVideo } from './opened-video.ts';
+import { probeFile } from './probe.ts';
 import { ProcessFolder, removeStaleFolders } from './temp-folders.ts';
+import { FrameFile } from './video/frame-file.ts';
+import { HeldVideo } from './video/held-video.ts';
+import type { RawFrame } from './video/frame-decoder.ts';
+import { chooseFrames } from './video/frames.ts';
 import { downloadPage, type PageMedia } from './yt-dlp.ts';
 import type {
   AudioChannels,
   AudioMedia,
-  EarlyAudio,
+  ImageInfo,
   ImageMedia,
   MediaOptions,
   MediaSource,
   MediaWorkOptions,
   UploadedFile,
-  VideoInfo,
+  VideoFrame,
   VideoMedia,
 } from './types.ts';
 
 const DEFAULT_IDLE_TIMEOUT_MS = 30_000;
 /** Number of downloads from web pages at the same time. Each is a Python process that mostly waits. */
 const MAX_PAGES = 4;
+/** Decoders of frames that a scope has at a time. Each takes up to 100 MB while it waits. */
+const MAX_FRAME_STREAMS = 4;
 /** Bytes of all files of images that the user of a scope has in memory. They lie on the disk as long as the scope. */
 const MAX_GIVEN_BYTES = 64 * 1024 * 1024;
 
@@ -67,6 +81,8 @@ export interface OpenAudioOptions {
 export type OpenSoundOptions = Pick<OpenAudioOptions, 'signal' | 'files'>;
 
 export type OpenImageOptions = Omit<OpenAudioOptions, 'channels'>;
+
+export type OpenVideoOptions = OpenImageOptions;
 
 /**
  * Interval between searches for stale folders. The folders of processes that this one cannot see become stale only
@@ -157,6 +173,23 @@ export class MediaService {
     }
   }
 
+  /**
+   * Opens a video for its facts, its audio and its frames, under the rules for sources of clients. Throws the errors of
+   * {@link MediaScope.open}.
+   */
+  async openVideo(
+    source: MediaSource,
+    { signal, files = new Map(), allowPaths }: OpenVideoOptions = {},
+  ): Promise<HeldVideo> {
+    const scope = this.openScope(allowPaths && { allowPaths });
+    try {
+      return new HeldVideo(await scope.open(source, { files, signal }), () => scope[Symbol.asyncDispose]());
+    } catch (error) {
+      await scope[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
   /** Removes the folder with everything in it. Dispose the scopes first. May be called twice. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -204,6 +237,7 @@ export class MediaScope {
   /** Files that clients named by path. */
   readonly #files: AllowedFile[] = [];
   #folder: Promise<string> | undefined;
+  #frameStreams = 0;
   /** Bytes of the files of {@link decodeImage}. */
   #givenBytes = 0;
 
@@ -237,8 +271,10 @@ export class MediaScope {
       return opened;
     });
     audioTrackOf(file.probe, source);
-    const extract: Extract = (channels, work) => this.#extract(source, file, channels, work);
-    return new OpenedVideo(source.media_id ?? newId(), file, extract);
+    return new OpenedVideo(source.media_id ?? newId(), file, {
+      extract: (channels, work) => this.#extract(source, file, channels, work),
+      frames: (options, work) => this.#frames(source, file, options, work),
+    });
   }
 
   /** Like `open`, for an image. Throws `ImageReadingException` for a file that is not an image. */
@@ -247,12 +283,7 @@ export class MediaScope {
       const { path } = await this.#locate(source, { ...options, signal }, false);
       const { ffmpegPath } = this.#options;
       const info = await this.#limiter.run(() => probeImage(path, { ffmpegPath, source, signal }), signal);
-      const pixels: ImageMedia['pixels'] = (size, more) =>
-        this.#track(more?.signal, (ends) =>
-          this.#telemetry.decode('image', more?.traceparent, () =>
-            this.#limiter.run(() => imagePixels(path, info, size, { ffmpegPath, source, signal: ends }), ends),
-          ),
-        );
+      const pixels = this.#pixelsOf(path, info, source);
       const forModel: ImageMedia['forModel'] = async (more) => {
         const size = sizeForModel(info, source);
         const values = await pixels(size, more);
@@ -296,6 +327,55 @@ export class MediaScope {
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   }
 
+  #pixelsOf(path: string, info: ImageInfo, source: MediaSource): ImageMedia['pixels'] {
+    const { ffmpegPath } = this.#options;
+    return (size, more) =>
+      this.#track(more?.signal, (ends) =>
+        this.#telemetry.decode('image', more?.traceparent, () =>
+          this.#limiter.run(() => imagePixels(path, info, size, { ffmpegPath, source, signal: ends }), ends),
+        ),
+      );
+  }
+
+  /** Decodes frames. A decoder that waits for the next call has no place among the decoders, so that others go on. */
+  async *#frames(
+    source: MediaSource,
+    { path, probe }: OpenedFile,
+    options: FrameOptions,
+    { signal, traceparent }: MediaWorkOptions,
+  ): AsyncGenerator<VideoFrame, void, undefined> {
+    if (this.#frameStreams >= MAX_FRAME_STREAMS) throw tooManyFrameStreamsError(MAX_FRAME_STREAMS);
+    this.#frameStreams += 1;
+    const ends = signal ? AbortSignal.any([signal, this.#disposal.signal]) : this.#disposal.signal;
+    const { ffmpegPath, maxDurationS, tempDir: root } = this.#options;
+    let frames: AsyncGenerator<RawFrame, void, undefined> | undefined;
+    try {
+      const chosen = chooseFrames(path, probe, options, { ffmpegPath, source, maxDurationS, signal: ends });
+      ({ frames } = chosen);
+      const decodeNext = (): Promise<VideoFrame | undefined> =>
+        this.#telemetry.decode('frame', traceparent, () =>
+          this.#limiter.run(async () => {
+            const { value: frame } = await chosen.frames.next();
+            if (!frame) return undefined;
+            const file = { path: await this.#newPath(), ...chosen.size, sha256: frame.sha256 };
+            await writeFile(file.path, frame.pixels, { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
+              throw isDiskFull(error) ? diskFullError(root, error) : error;
+            });
+            const pixels = this.#pixelsOf(file.path, { ...chosen.size, format: RAW_FORMAT }, source);
+            return { time: frame.time, image: new FrameFile(file, { root, source, pixels }) };
+          }, ends),
+        );
+      for (;;) {
+        const frame = await this.#track(signal, decodeNext);
+        if (!frame) return;
+        yield frame;
+      }
+    } finally {
+      this.#frameStreams -= 1;
+      await frames?.return();
+    }
+  }
+
   async #open(source: MediaSource, opening: Opening): Promise<OpenedFile> {
     const { path, ...told } = await this.#locate(source, opening, true);
     const { signal } = opening;
@@ -303,7 +383,7 @@ export class MediaScope {
       () => probeFile(path, { ffmpegPath: this.#options.ffmpegPath, source, signal }),
       signal,
     );
-    return { path, probe: { ...probe, info: { ...probe.info, ...told } }, audio: new Map() };
+    return { path, probe, told, audio: new Map() };
   }
 
   async #locate(source: MediaSource, opening: Opening, canBePage: boolean): Promise<PageMedia> {
@@ -473,34 +553,3 @@ function extensionOf(name: string | undefined): string {
 
 /** One call of `open` or `openImage`. Its signal combines the signals of the caller and of the scope. */
 type Opening = OpenOptions & { readonly signal: AbortSignal };
-
-interface OpenedFile {
-  readonly path: string;
-  readonly probe: Probe;
-  /** Decoded tracks by their channels and number. */
-  readonly audio: Map<string, DecodedTrack>;
-}
-
-type Extract = (channels: AudioChannels, work: MediaWorkOptions) => Promise<DecodedTrack>;
-
-class OpenedVideo implements VideoMedia {
-  readonly mediaId: string;
-  readonly info: VideoInfo;
-  readonly #extract: Extract;
-
-  constructor(mediaId: string, file: OpenedFile, extract: Extract) {
-    this.mediaId = mediaId;
-    this.info = file.probe.info;
-    this.#extract = extract;
-  }
-
-  extractAudio(channels: AudioChannels, options: MediaWorkOptions & { readonly early: true }): Promise<EarlyAudio>;
-  extractAudio(channels: AudioChannels, options?: MediaWorkOptions): Promise<AudioMedia>;
-  async extractAudio(
-    channels: AudioChannels,
-    { early = false, ...work }: MediaWorkOptions & { readonly early?: boolean } = {},
-  ): Promise<EarlyAudio> {
-    const track = await this.#extract(channels, work);
-    return await raceAbort(early ? track.early : track.whole, work.signal);
-  }
-}

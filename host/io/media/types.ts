@@ -4,6 +4,7 @@ import type { Artifact } from '../../base/schemas/artifact.ts';
 import type { AudioReference } from '../../base/schemas/media-references.ts';
 import type { GrowingAudio } from '../../base/schemas/growing-audio.ts';
 import type { ImageReference } from '../../base/schemas/media-references.ts';
+import type { FrameOptions, VideoFacts } from '../../base/schemas/videos/frames.ts';
 import type { AddressPolicy, Lookup, Network } from '../outgoing/index.ts';
 
 export interface MediaOptions {
@@ -77,11 +78,24 @@ export interface VideoInfo {
   readonly description?: string;
 }
 
+/** A decoded picture of a video. */
+export interface VideoFrame {
+  /** Seconds from the start of the file, as a player shows them. */
+  readonly time: number;
+  /** Its file lies in the scope's folder until it is disposed. */
+  readonly image: FrameImage;
+}
+
+export interface FrameImage extends ImageMedia {
+  /** Removes its file. May be called twice. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
 export interface ImageInfo {
   /** Size in pixels. */
   readonly width: number;
   readonly height: number;
-  /** Encoding of the file: `png`, `mjpeg`, `gif`, `webp` or `bmp`. */
+  /** Encoding of the file: `png`, `mjpeg`, `gif`, `webp` or `bmp`; `rawvideo` for a frame of a video. */
   readonly format: string;
 }
 
@@ -114,6 +128,13 @@ export interface VideoMedia {
    */
   extractAudio(channels: AudioChannels, options: MediaWorkOptions & { readonly early: true }): Promise<EarlyAudio>;
   extractAudio(channels: AudioChannels, options?: MediaWorkOptions): Promise<AudioMedia>;
+  /** All facts about the file. */
+  readonly facts: VideoFacts;
+  /**
+   * Decodes frames, each when it is asked for. Media without a video track have none. Throws `InvalidArguments`,
+   * `MediaTooLongException` and `VideoReadingException`, also while frames are read.
+   */
+  frames(options: FrameOptions, work?: MediaWorkOptions): AsyncGenerator<VideoFrame, void, undefined>;
 }
 
 /** Audio that is decoded or being decoded. Its files lie in the scope's folder. */

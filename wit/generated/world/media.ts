@@ -49,6 +49,21 @@ export interface Video extends Disposable {
   metadata(): VideoMetadata;
   /** Decodes the audio track. Media without an audio track give audio of 0 seconds. */
   extractAudio(channels: Channels): Audio;
+  /**
+   * All facts about the file as a JSON object: `duration` (seconds), `has_audio`, `has_video`, `width` and `height`
+   * (pixels as a player shows them), `frame_rate`, `tracks` (each with `kind`, `codec` and `language`),
+   * `chapters` (each with `start` and `end` in seconds, and `title`), `title` and `description`. What the file does
+   * not say is absent. Its texts are of strangers.
+   */
+  facts(): string;
+  /**
+   * Chooses frames. `options` is a JSON object with exactly one of `every` (seconds: the first frame of each
+   * interval of this length), `count` (the first frame of each of so many equal parts), `times` (a list of seconds:
+   * the frame that a player shows at each), `scenes` (0 to 1: the first frame, and each one that differs from the
+   * one before it by more than this) and `keyframes` (`true`); and with `max_width` and `max_height`, into which
+   * frames are scaled down. Media without a video track have none.
+   */
+  frames(options: string): Frames;
 }
 
 /** A new video as it crosses from the host: its handle, and the facts about it. */
@@ -58,12 +73,26 @@ export interface VideoHandle {
   readonly metadata: VideoMetadata;
 }
 
+/** The chosen frames of a video. Each one is decoded when it is asked for. Dropping it ends the decoder. */
+export interface Frames extends Disposable {
+  /**
+   * Decodes the next frame. Returns its time: seconds from the start of the file, as a player shows them. None at
+   * the end.
+   */
+  next(): number | undefined;
+  /**
+   * The frame that `next` decoded last, which has at most 4,194,304 pixels. A frame that is not taken in this way is
+   * forgotten. Fails with `InvalidHandle` when there is none.
+   */
+  image(): Image;
+}
+
 /** Facts about an image. */
 export interface ImageInfo {
   /** Pixels. */
   readonly width: number;
   readonly height: number;
-  /** The encoding of the file, such as `png` or `mjpeg` (JPEG). */
+  /** The encoding of the file, such as `png` or `mjpeg` (JPEG). `rawvideo` for a frame of a video. */
   readonly format: string;
 }
 
@@ -108,6 +137,10 @@ export interface Media {
 export interface MediaCalls {
   'media.open': { readonly args: readonly [source: Source]; readonly value: VideoHandle };
   'media.extract-audio': { readonly args: readonly [video: number, channels: Channels]; readonly value: AudioHandle };
+  'media.facts': { readonly args: readonly [video: number]; readonly value: string };
+  'media.frames': { readonly args: readonly [video: number, options: string]; readonly value: number };
+  'media.next-frame': { readonly args: readonly [frames: number]; readonly value: number | undefined };
+  'media.frame-image': { readonly args: readonly [frames: number]; readonly value: ImageHandle };
   'media.open-image': { readonly args: readonly [source: Source]; readonly value: ImageHandle };
   'media.decode': { readonly args: readonly [file: Uint8Array]; readonly value: ImageHandle };
   'media.image-pixels': { readonly args: readonly [image: number, width: number, height: number];

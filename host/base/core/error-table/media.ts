@@ -44,6 +44,11 @@ export const MEDIA = {
     when: 'A plugin decodes images whose files are too large together.',
     data: ['max_bytes'],
   },
+  TooManyFrameReaders: {
+    kind: 'too-large',
+    when: 'A request reads the frames of too many videos at the same time.',
+    data: ['limit'],
+  },
   UnsupportedDocument: {
     kind: 'bad-request',
     when: 'The type of a document is not known, or no text can be read from such files.',

@@ -15,6 +15,8 @@ export function componentName({ name, resource, isStatic }: WitFunction): string
 const callNames: Readonly<Record<string, string>> = {
   'media [static]image.open': 'media.open-image',
   'media [method]image.pixels': 'media.image-pixels',
+  'media [method]frames.next': 'media.next-frame',
+  'media [method]frames.image': 'media.frame-image',
   'asr [method]detailed-transcriptions.next': 'asr.next-detailed',
   'llm [method]completion-stream.next': 'llm.next-pieces',
   'llm [method]completion-stream.forward': 'llm.forward-pieces',

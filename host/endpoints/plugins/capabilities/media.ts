@@ -1,6 +1,9 @@
 import type { ImageHandle, MediaCalls } from '../../../../wit/generated/world/media.ts';
 import { bytesOfBase64, toBase64 } from './scope/base64.ts';
+import type { FrameOptions } from '../../../base/schemas/videos/frames.ts';
 import { computingCost } from './scope/computing-cost.ts';
+import { HeldFrames } from './scope/held-frames.ts';
+import { jsonValue } from './scope/json-members.ts';
 import { mediaSource } from './scope/media-source.ts';
 import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 
@@ -19,6 +22,27 @@ export const mediaCalls: CallsOf<keyof MediaCalls> = {
     const audio = await video.extractAudio(channels, { signal, traceparent: context.traceparent, early: true });
     scope.charge(computingCost.audio(audio.duration));
     return { handle: scope.keep({ kind: 'audio', audio }), duration: audio.duration };
+  },
+  'media.facts': async (scope, handle) => JSON.stringify(scope.get(handle, 'video').video.facts),
+  async 'media.frames'(scope, handle, json) {
+    const { video } = scope.get(handle, 'video');
+    const options = jsonValue(json, 'the text of the options of frames') as FrameOptions; // the host checks them
+    scope.requireRoom();
+    scope.charge(computingCost.process);
+    const { signal, traceparent } = scope.streamOptions(scope.signal);
+    const frames = new HeldFrames(signal, (ending) => video.frames(options, { signal: ending, traceparent }));
+    return scope.keep({ kind: 'frames', frames });
+  },
+  async 'media.next-frame'(scope, handle) {
+    const { frames } = scope.get(handle, 'frames');
+    scope.charge(computingCost.frame);
+    return frames.next();
+  },
+  async 'media.frame-image'(scope, handle) {
+    const { frames } = scope.get(handle, 'frames');
+    scope.requireRoom();
+    const image = frames.take();
+    return { handle: scope.keep({ kind: 'image', image }), info: image.info };
   },
   async 'media.open-image'(scope, wanted) {
     const { source, refusalOf } = mediaSource(wanted, scope.granted, scope.requestUrls);

@@ -192,6 +192,22 @@ else {
     assert.equal(await run('helped'), [0, 2, 4, 'HelperNotFound']);
   });
 
+  Capabilities('a video tells its facts, and its frames come one after the other', async ({ run }) => {
+    const { facts, seen, refused } = (await run('frames')) as {
+      readonly facts: { readonly frame_rate: number };
+      readonly seen: readonly unknown[];
+      readonly refused: string;
+    };
+    assert.is(facts.frame_rate, 25);
+    assert.equal(seen, [
+      1,
+      { width: 64, height: 48, format: 'rawvideo' },
+      2,
+      { width: 64, height: 48, format: 'rawvideo' },
+    ]);
+    assert.is(refused, 'InvalidHandle');
+  });
+
   Capabilities('an image tells its size and its pixels; how far a run has come is told', async ({ run }) => {
     assert.equal(await run('image'), { info: { width: 640, height: 480, format: 'png' }, pixels: [0, 1, 2, 3, 4, 5] });
     const reports: unknown[] = [];

@@ -2,8 +2,10 @@ import { fromBase64 } from '../guest/base64.ts';
 import { hostPromise, waitFor } from '../guest/event-loop.ts';
 import { hostCall } from '../host-error.ts';
 import type { Chunks } from '../../../../wit/generated/world/deployments.ts';
+import type { FrameOptions, VideoFacts } from '../../../base/schemas/index.ts';
 import type {
   Audio as HostAudio,
+  Frames as HostFrames,
   Image as HostImage,
   Video as HostVideo,
 } from '../../../../wit/generated/world/media.ts';
@@ -98,9 +100,94 @@ export class Video implements Disposable {
     );
   }
 
+  /** All facts about the file. */
+  facts(): Promise<VideoFacts> {
+    return hostPromise(
+      () => this.#handle.facts(),
+      (json) => JSON.parse(json) as VideoFacts,
+    );
+  }
+
+  /**
+   * Decodes frames, each when it is asked for: `for await (const { time, image } of video.frames({ every: 1 }))`.
+   * Exactly one of `every` (seconds), `count`, `times`, `scenes` and `keyframes` chooses them. Media without a video
+   * track have none.
+   */
+  frames(options: FrameOptions): Frames {
+    return new Frames(() => this.#handle.frames(JSON.stringify(options)), this.#scope);
+  }
+
   /** Frees it before the end of the run. */
   [Symbol.dispose](): void {
     this.#scope.dispose(this.#handle);
+  }
+}
+
+/** A decoded picture of a video. */
+export interface Frame {
+  /** Seconds from the start of the file, as a player shows them. */
+  readonly time: number;
+  /** Held by the host until it is disposed, or until the run ends. */
+  readonly image: Image;
+}
+
+/**
+ * The chosen frames of a video. Iterate them once: with `for await`, or with `for`, during which the rest of the run
+ * waits. Leaving the loop early, or disposing, ends the decoder.
+ */
+export class Frames implements AsyncIterable<Frame>, Iterable<Frame>, Disposable {
+  readonly #scope: HandleScope;
+  readonly #open: () => HostFrames;
+  #handle: HostFrames | undefined;
+  #isUsed = false;
+
+  constructor(open: () => HostFrames, scope: HandleScope) {
+    this.#open = open;
+    this.#scope = scope;
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Frame, void, undefined> {
+    try {
+      const frames = await this.#begin();
+      for (;;) {
+        const time = await hostPromise(() => frames.next() ?? undefined); // bindings return null for an absent value
+        if (time === undefined) return;
+        yield { time, image: await this.#image(frames) };
+      }
+    } finally {
+      this[Symbol.dispose]();
+    }
+  }
+
+  *[Symbol.iterator](): Generator<Frame, void, undefined> {
+    try {
+      const frames = waitFor(this.#begin());
+      for (;;) {
+        const time = waitFor(hostPromise(() => frames.next() ?? undefined));
+        if (time === undefined) return;
+        yield { time, image: waitFor(this.#image(frames)) };
+      }
+    } finally {
+      this[Symbol.dispose]();
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#isUsed = true;
+    if (this.#handle) this.#scope.dispose(this.#handle);
+  }
+
+  #begin(): Promise<HostFrames> {
+    if (this.#isUsed) throw new TypeError('the frames of a video can be read once');
+    this.#isUsed = true;
+    return hostPromise(this.#open, (opened) => (this.#handle = this.#scope.track(opened)));
+  }
+
+  #image(frames: HostFrames): Promise<Image> {
+    return hostPromise(
+      () => frames.image(),
+      (image) => new Image(image, this.#scope),
+    );
   }
 }
 
@@ -114,7 +201,7 @@ export class Image implements Disposable {
   /** Pixels. */
   readonly width: number;
   readonly height: number;
-  /** The encoding of the file: `png`, `mjpeg` (JPEG), `gif`, `webp`, `bmp`. */
+  /** The encoding of the file: `png`, `mjpeg` (JPEG), `gif`, `webp`, `bmp`; `rawvideo` for a frame of a video. */
   readonly format: string;
 
   constructor(handle: HostImage, scope: HandleScope) {

@@ -5,9 +5,10 @@ import { type FakeStorage, fakeStorage } from './fake-storage.ts';
 import { type FakeFile, fakeUploads } from './fake-uploads.ts';
 import { type FakeVectors, fakeVectors } from './fake-vectors.ts';
 import { wellFormed } from '../guest/well-formed.ts';
+import type { FrameOptions, VideoFacts } from '../../../base/schemas/index.ts';
 import { HostError, toErrorRecord } from '../host-error.ts';
 import type { Chunks, Deployments } from '../../../../wit/generated/world/deployments.ts';
-import type { Audio, Image, Media, Source, Video } from '../../../../wit/generated/world/media.ts';
+import type { Audio, Frames, Image, Media, Source, Video } from '../../../../wit/generated/world/media.ts';
 import type { Remote, Task } from '../../../../wit/generated/world/remote.ts';
 import type { Host, LogLevel } from '../host.ts';
 import { after, isPromise, type MaybePromise } from '../maybe-promise.ts';
@@ -33,6 +34,10 @@ export interface FakeVideo {
   /** From the page of the video. Default: none, as for a file. */
   readonly title?: string;
   readonly description?: string;
+  /** What {@link Video.facts} has beside these. */
+  readonly facts?: Partial<VideoFacts>;
+  /** The frames that the options choose. Default: none. */
+  readonly frames?: (options: FrameOptions) => Iterable<FakeImage & { readonly time: number }>;
 }
 
 export interface FakeImage {
@@ -278,8 +283,17 @@ class FakeRun {
   }
 
   #openVideo(source: Source): Video {
-    const { duration = 10, hasAudio = true, hasVideo = true, title, description } = this.#fakes.video?.(source) ?? {};
+    const fake = this.#fakes.video?.(source) ?? {};
+    const { duration = 10, hasAudio = true, hasVideo = true, title, description, frames = () => [] } = fake;
+    const facts: VideoFacts = {
+      ...{ duration, has_audio: hasAudio, has_video: hasVideo, tracks: [], chapters: [] },
+      ...(title !== undefined && { title }),
+      ...(description !== undefined && { description }),
+      ...fake.facts,
+    };
     return this.#handle({
+      facts: () => JSON.stringify(facts),
+      frames: (options: string) => this.#openFrames(atBorder(() => frames(JSON.parse(options) as FrameOptions))),
       info: () => ({ duration, hasAudio, hasVideo }),
       metadata: () => ({ title, description }),
       extractAudio: (channels: 'mix' | 'separate') => {
@@ -288,6 +302,23 @@ class FakeRun {
         return audio;
       },
     });
+  }
+
+  #openFrames(frames: Iterable<FakeImage & { readonly time: number }>): Frames {
+    const iterator = frames[Symbol.iterator]();
+    let current: FakeImage | undefined;
+    return this.#handle(
+      {
+        next: () =>
+          atBorder(() => {
+            const { value } = iterator.next() as IteratorResult<FakeImage & { readonly time: number }, undefined>;
+            current = value;
+            return value?.time;
+          }),
+        image: () => this.#heldImage({ format: 'rawvideo', ...current }),
+      },
+      () => iterator.return?.(),
+    );
   }
 
   #heldImage(given: FakeImage = {}): Image {

@@ -52,7 +52,7 @@ declare module 'aana:host/media@0.1.0' {
     width: number,
     height: number,
     /**
-     * The encoding of the file, such as `png` or `mjpeg` (JPEG).
+     * The encoding of the file, such as `png` or `mjpeg` (JPEG). `rawvideo` for a frame of a video.
      */
     format: string,
   }
@@ -67,6 +67,24 @@ declare module 'aana:host/media@0.1.0' {
     * says.
     */
     duration(): number;
+    [Symbol.dispose](): void;
+  }
+
+  export class Frames implements Disposable {
+    /**
+     * This type does not have a public constructor.
+     */
+    private constructor();
+    /**
+    * Decodes the next frame. Returns its time: seconds from the start of the file, as a player shows them. None at
+    * the end.
+    */
+    next(): number | undefined;
+    /**
+    * The frame that `next` decoded last, which has at most 4,194,304 pixels. A frame that is not taken in this way is
+    * forgotten. Fails with `InvalidHandle` when there is none.
+    */
+    image(): Image;
     [Symbol.dispose](): void;
   }
 
@@ -119,6 +137,21 @@ declare module 'aana:host/media@0.1.0' {
     * Decodes the audio track. Media without an audio track give audio of 0 seconds.
     */
     extractAudio(channels: Channels): Audio;
+    /**
+    * All facts about the file as a JSON object: `duration` (seconds), `has_audio`, `has_video`, `width` and `height`
+    * (pixels as a player shows them), `frame_rate`, `tracks` (each with `kind`, `codec` and `language`),
+    * `chapters` (each with `start` and `end` in seconds, and `title`), `title` and `description`. What the file does
+    * not say is absent. Its texts are of strangers.
+    */
+    facts(): string;
+    /**
+    * Chooses frames. `options` is a JSON object with exactly one of `every` (seconds: the first frame of each
+    * interval of this length), `count` (the first frame of each of so many equal parts), `times` (a list of seconds:
+    * the frame that a player shows at each), `scenes` (0 to 1: the first frame, and each one that differs from the
+    * one before it by more than this) and `keyframes` (`true`); and with `max_width` and `max_height`, into which
+    * frames are scaled down. Media without a video track have none.
+    */
+    frames(options: string): Frames;
     [Symbol.dispose](): void;
   }
 }

@@ -10,6 +10,8 @@ export const computingCost = {
   piece: (bytes: number): number => 0.1 + bytes / 600_000,
   /** Decoding this many seconds of audio. */
   audio: (seconds: number): number => 20 + seconds / 2,
+  /** Decoding a frame of a video. */
+  frame: 10,
   /** Decoding and scaling this many pixels. */
   pixels: (count: number): number => 20 + count / 100_000,
   /** Finding the words in so many characters of texts. */

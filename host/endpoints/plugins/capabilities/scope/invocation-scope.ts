@@ -192,6 +192,9 @@ export class InvocationScope {
     if (resource?.kind === 'stream') resource.stream.close();
     if (resource?.kind === 'exchange') resource.exchange.body.close();
     if (resource?.kind === 'helper') resource.helper.cancel();
+    if (resource?.kind === 'frames') resource.frames.close();
+    if (resource?.kind === 'image' && Symbol.asyncDispose in resource.image)
+      void resource.image[Symbol.asyncDispose]().catch(() => {}); // its folder is removed with the scope
   }
 
   /**
@@ -321,7 +324,7 @@ export class InvocationScope {
     if (this.#resources.size >= limit)
       throw fail(
         'TooManyHandles',
-        `an invocation can hold ${limit} videos, audios, images, streams, requests and helpers at a time`,
+        `an invocation can hold ${limit} videos, audios, images, frames, streams, requests and helpers at a time`,
         { data: { limit } },
       );
   }

@@ -6,6 +6,7 @@ import type {
   AudioPort,
   DeploymentCallOptions,
   DeploymentPort,
+  FrameImagePort,
   HttpExchange,
   HttpPort,
   ImagePort,
@@ -16,6 +17,7 @@ import type {
 } from '../../ports.ts';
 import type { HostCalls, HostOperation } from '../../invocation/protocol.ts';
 import type { HeldChars } from './held-chars.ts';
+import type { HeldFrames } from './held-frames.ts';
 import type { RequestUrls } from './request-urls.ts';
 import type { ValueStream } from './value-stream.ts';
 
@@ -23,7 +25,8 @@ import type { ValueStream } from './value-stream.ts';
 export type Resource =
   | { readonly kind: 'video'; readonly video: VideoPort }
   | { readonly kind: 'audio'; readonly audio: AudioPort }
-  | { readonly kind: 'image'; readonly image: ImagePort }
+  | { readonly kind: 'image'; readonly image: ImagePort | FrameImagePort }
+  | { readonly kind: 'frames'; readonly frames: HeldFrames }
   | { readonly kind: 'stream'; readonly stream: ValueStream }
   | { readonly kind: 'exchange'; readonly exchange: HttpExchange; readonly text: HttpText }
   | { readonly kind: 'helper'; readonly helper: RunningHelper };

@@ -157,6 +157,16 @@ export function hostFunctions(
         link.call('media#[method]video.extract-audio', Number(video), separate === 0n ? 'mix' : 'separate'),
       ),
     ),
+    media_facts: attempt((context, video) =>
+      blocks.store(context, link.call<string>('media#[method]video.facts', Number(video))),
+    ),
+    media_frames: attempt((context, video, options) =>
+      hold('media.frames', link.call('media#[method]video.frames', Number(video), text(context, options!))),
+    ),
+    frames_next: attempt((context, frames) =>
+      json(context, link.call<number | undefined>('media#[method]frames.next', Number(frames)) ?? null),
+    ),
+    frames_image: attempt((_, frames) => hold('media.image', link.call('media#[method]frames.image', Number(frames)))),
     media_info: (context, number) => {
       const known = info(Number(number));
       return known ? json(context, known) : failed;

@@ -11,6 +11,7 @@ const functionsByInterface = {
   uploads: ['info', 'read', 'read-text'],
   media: [
     ...['[static]video.open', '[method]video.info', '[method]video.metadata', '[method]video.extract-audio'],
+    ...['[method]video.facts', '[method]video.frames', '[method]frames.next', '[method]frames.image'],
     ...['[method]audio.duration', '[static]image.open', '[method]image.info', '[method]image.pixels'],
   ],
   deployments: ['call', 'open', '[method]chunks.next'],
@@ -34,6 +35,7 @@ export type WorldFunction = { [I in Interface]: `${I}#${(typeof functionsByInter
 /** The resources that a plugin holds, by the numbers in frames less one. */
 export const resourceTypes = [
   'media.video',
+  'media.frames',
   'media.audio',
   'media.image',
   'deployments.chunks',

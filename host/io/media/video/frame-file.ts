@@ -1,0 +1,47 @@
+import { rm } from 'node:fs/promises';
+import type { ImageReference } from '../../../base/schemas/index.ts';
+import { artifactOf } from '../../artifacts/index.ts';
+import { sizeForModel } from '../decoded-image.ts';
+import { RAW_FORMAT } from '../image.ts';
+import type { FrameImage, ImageInfo, ImageMedia, MediaSource } from '../types.ts';
+import type { Size } from './video-track.ts';
+
+interface FrameFileOptions {
+  /** The folder that the ids of artifacts are relative to. */
+  readonly root: string;
+  readonly source: MediaSource;
+  readonly pixels: ImageMedia['pixels'];
+}
+
+/** A decoded frame in a file, which it removes when it is disposed. */
+export class FrameFile implements FrameImage {
+  readonly #file: Size & { readonly path: string; readonly sha256: string };
+  readonly #options: FrameFileOptions;
+
+  /** The file has the red, green and blue of each pixel, and at most as many as an image for a model. */
+  constructor(file: Size & { readonly path: string; readonly sha256: string }, options: FrameFileOptions) {
+    this.#file = file;
+    this.#options = options;
+  }
+
+  get info(): ImageInfo {
+    const { width, height } = this.#file;
+    return { width, height, format: RAW_FORMAT };
+  }
+
+  get pixels(): ImageMedia['pixels'] {
+    return this.#options.pixels;
+  }
+
+  async forModel(): Promise<ImageReference> {
+    const { path, width, height, sha256 } = this.#file;
+    const { root, source } = this.#options;
+    sizeForModel({ width, height, format: RAW_FORMAT }, source); // refuses what models cannot take
+    return { pixels: await artifactOf(root, path, sha256), width, height };
+  }
+
+  /** May be called twice. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await rm(this.#file.path, { force: true });
+  }
+}

@@ -1,0 +1,87 @@
+import { fail } from '../../../base/core/errors.ts';
+import { checkedValue, FrameOptions, validationEntries, validationMessage } from '../../../base/schemas/index.ts';
+import { videoReadingError } from '../errors.ts';
+import type { Probe } from '../probe.ts';
+import type { MediaSource } from '../types.ts';
+import type { Size, VideoTrack } from './video-track.ts';
+
+/** Pixels that a frame has at most. Models scale images to less. */
+const MAX_PIXELS = 2 ** 22;
+/**
+ * Seconds between frames from which on each one is sought by itself. Starting ffmpeg and decoding from a key frame
+ * costs about as much as decoding this long a part.
+ */
+const SEEK_INTERVAL_S = 10;
+
+/** How frames are found. */
+export type FramePlan =
+  | {
+      /** All frames are decoded once, and a filter chooses among them. */
+      readonly kind: 'decode';
+      /** An expression of ffmpeg's filter `select`. */
+      readonly select: string;
+      readonly onlyKeyframes: boolean;
+      readonly most: number;
+    }
+  | {
+      /** Each frame is sought by its time. */
+      readonly kind: 'seek';
+      /** Seconds from the start of the file. */
+      readonly times: Iterable<number>;
+      /** Whether a frame that is shown at two of the times is given twice. */
+      readonly repeats: boolean;
+    };
+
+/** Returns the options of a caller, checked. Throws `InvalidArguments`. */
+export function frameOptions(given: unknown): FrameOptions {
+  const { value, issues } = checkedValue(FrameOptions, given);
+  if (value) return value;
+  throw fail('InvalidArguments', `the options of frames: ${validationMessage(validationEntries(issues, given))}`);
+}
+
+/**
+ * Returns how to find the frames. Throws `VideoReadingException` for `count` where the file does not say its duration.
+ */
+export function planFrames(options: FrameOptions, { info, start = 0 }: Probe, source: MediaSource): FramePlan {
+  const { every, count, times, scenes } = options;
+  if (times) return { kind: 'seek', times, repeats: true };
+  if (count !== undefined) {
+    const { duration } = info;
+    if (duration === undefined)
+      throw videoReadingError(
+        source,
+        'the file does not say how long the video is, so its frames cannot be chosen by count; choose them by "every"',
+      );
+    return atIntervals(duration / count, duration, start, count);
+  }
+  if (every !== undefined) return atIntervals(every, info.duration, start, Infinity);
+  const decode = { kind: 'decode', most: Infinity } as const;
+  if (scenes === undefined) return { ...decode, select: '1', onlyKeyframes: true };
+  return { ...decode, select: `isnan(prev_selected_t)+gt(scene,${scenes})`, onlyKeyframes: false };
+}
+
+function atIntervals(seconds: number, duration: number | undefined, start: number, most: number): FramePlan {
+  if (duration !== undefined && seconds >= SEEK_INTERVAL_S)
+    return { kind: 'seek', times: timesOf(seconds, duration, most), repeats: false };
+  // A microsecond earlier, because times are rounded.
+  const interval = (time: string): string => `floor((${time}-${start}+1e-6)/${seconds})`;
+  const select = `isnan(prev_selected_t)+gt(${interval('t')},${interval('prev_selected_t')})`;
+  return { kind: 'decode', select, onlyKeyframes: false, most };
+}
+
+function* timesOf(seconds: number, duration: number, most: number): Generator<number> {
+  for (let at = 0; at < most && at * seconds < duration; at++) yield at * seconds;
+}
+
+/** Returns the size of the frames: that of the track, or a smaller one with the same ratio. */
+export function frameSize(
+  { size }: VideoTrack,
+  { max_width: maxWidth = Infinity, max_height: maxHeight = Infinity }: FrameOptions,
+  source: MediaSource,
+): Size {
+  if (!size) throw videoReadingError(source, 'the file does not say how large the pictures of its video are');
+  const { width, height } = size;
+  const scale = Math.min(1, maxWidth / width, maxHeight / height, Math.sqrt(MAX_PIXELS / (width * height)));
+  const scaled = (length: number): number => Math.max(1, Math.floor(length * scale + 1e-9));
+  return { width: scaled(width), height: scaled(height) };
+}
