@@ -14,6 +14,8 @@ namespace {
 
 // States that wait for the disk.
 constexpr size_t kMostQueuedBytes = 256U << 20;
+// Prompts that wait to be read. One takes tens of milliseconds, and a request does not wait long for it.
+constexpr std::ptrdiff_t kMostFetches = 64;
 
 size_t WholeBlocks(size_t n_tokens) { return n_tokens / PromptCache::kBlockTokens * PromptCache::kBlockTokens; }
 
@@ -68,6 +70,7 @@ bool PromptCache::Fetch(const std::string& key, std::span<const TokenId> tokens,
   // Before what is to be written, because a request waits for it.
   const auto first_saved =
       std::ranges::find_if(jobs_, [](const Job& job) { return std::holds_alternative<Saving>(job); });
+  if (first_saved - jobs_.begin() >= kMostFetches) return false;
   jobs_.insert(first_saved, Fetching{key, {found.begin(), found.end()}, longest.is_whole, std::move(on_fetched)});
   changed_.notify_one();
   return true;
@@ -121,40 +124,37 @@ void PromptCache::Do(Fetching& job) {
   job.on_fetched(std::move(fetched));
 }
 
-std::unique_ptr<SavedPrompt> PromptCache::ReadWhole(const Fetching& job) {
+std::unique_ptr<SavedPrompt> PromptCache::ReadWhole(Fetching& job) {
   const auto number = WholeOf(SumsOf(job.key, job.tokens).back());
-  auto block = Read(number, job, 0, job.tokens.size());
-  if (!block) return nullptr;
+  auto state = Read(number, job, 0, job.tokens.size());
+  if (!state) return nullptr;
   files_.Touch({&number, 1});
-  return std::make_unique<SavedPrompt>(SavedPrompt{job.key, std::move(block->tokens), std::move(block->state)});
+  return std::make_unique<SavedPrompt>(SavedPrompt{std::move(job.key), std::move(job.tokens), std::move(*state)});
 }
 
-std::unique_ptr<SavedPrompt> PromptCache::ReadBlocks(const Fetching& job) {
+std::unique_ptr<SavedPrompt> PromptCache::ReadBlocks(Fetching& job) {
   const auto numbers = BlocksOf(SumsOf(job.key, job.tokens));
-  std::vector<PromptBlock> blocks;
+  std::vector<StateBytes> states;
   std::vector<StateParts> parts;
   for (const auto number : numbers) {
-    const size_t first = blocks.size() * kBlockTokens;
-    auto block = Read(number, job, first, kBlockTokens);
-    if (!block) break;
-    auto part = StateParts::Of(block->state.span(), kBlockTokens, first);
+    const size_t first = states.size() * kBlockTokens;
+    auto state = Read(number, job, first, kBlockTokens);
+    if (!state) break;
+    auto part = StateParts::Of(state->span(), kBlockTokens, first);
     if (!part) break;
-    blocks.push_back(std::move(*block));
+    states.push_back(std::move(*state));
     parts.push_back(std::move(*part));
   }
   auto state = StateParts::Join(parts, n_caches_);
   if (state.size == 0) return nullptr;
-  files_.Touch(std::span(numbers).first(blocks.size()));
-  const auto tokens = std::span(job.tokens).first(blocks.size() * kBlockTokens);
-  return std::make_unique<SavedPrompt>(SavedPrompt{job.key, {tokens.begin(), tokens.end()}, std::move(state)});
+  files_.Touch(std::span(numbers).first(states.size()));
+  job.tokens.resize(states.size() * kBlockTokens);
+  return std::make_unique<SavedPrompt>(SavedPrompt{std::move(job.key), std::move(job.tokens), std::move(state)});
 }
 
-std::optional<PromptBlock> PromptCache::Read(uint64_t number, const Fetching& job, size_t first, size_t n) {
-  auto block = files_.Read(number);
-  // Another prompt may have the same number.
-  const bool is_right = block && block->key == job.key && block->first == first &&
-                        std::ranges::equal(block->tokens, std::span(job.tokens).subspan(first, n));
-  if (is_right) return block;
+std::optional<StateBytes> PromptCache::Read(uint64_t number, const Fetching& job, size_t first, size_t n) {
+  auto state = files_.Read(number, job.key, first, std::span(job.tokens).subspan(first, n));
+  if (state) return state;
   std::lock_guard lock(mutex_);
   written_.erase(number);
   return std::nullopt;

@@ -49,7 +49,7 @@ class PromptCache {
   PromptCache& operator=(const PromptCache&) = delete;
 
   // Fetches the longest beginning of these tokens that there is, if it has at least the least number of tokens more
-  // than `n_there`. False when there is none.
+  // than `n_there`. False when there is none, or when so many are asked for that it would come too late.
   bool Fetch(const std::string& key, std::span<const TokenId> tokens, size_t n_there, OnFetched on_fetched);
   // Whether these tokens should be saved: the files lack enough of them, and the disk has kept up with what was saved
   // before.
@@ -94,10 +94,10 @@ class PromptCache {
   void Run();
   void Do(Fetching& job);
   void Do(Saving& job);
-  std::unique_ptr<SavedPrompt> ReadBlocks(const Fetching& job);
-  std::unique_ptr<SavedPrompt> ReadWhole(const Fetching& job);
+  std::unique_ptr<SavedPrompt> ReadBlocks(Fetching& job);
+  std::unique_ptr<SavedPrompt> ReadWhole(Fetching& job);
   // Empty when the file has not these tokens.
-  std::optional<PromptBlock> Read(uint64_t number, const Fetching& job, size_t first, size_t n);
+  std::optional<StateBytes> Read(uint64_t number, const Fetching& job, size_t first, size_t n);
   void Write(SavedPrompt& prompt);
   // Writes those of the files of a prompt that are not there. `block_at` returns what belongs in each.
   void Write(std::span<const uint64_t> numbers, const std::function<PromptBlock(size_t index)>& block_at);

@@ -1,23 +1,24 @@
 #include "core/llama/prompt_cache/prompt_files.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
+#include <cstdlib>
+#include <memory>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
-#ifndef _WIN32
-#include <unistd.h>
-#endif
-
-#include "core/engine_log.h"
 #include "core/checksum.h"
+#include "core/deleter.h"
+#include "core/engine_log.h"
 
 namespace aana::llama {
 namespace {
@@ -27,8 +28,6 @@ namespace fs = std::filesystem;
 constexpr std::string_view kSuffix = ".prompt";
 constexpr std::string_view kUnfinishedEnding = ".prompt.tmp";
 constexpr std::array<char, 8> kMagic{'a', 'a', 'n', 'a', 'p', 'r', '0', '2'};
-constexpr uint64_t kMostKeyBytes = 1U << 16;
-constexpr uint64_t kMostFileTokens = 1U << 26;
 // A writer that runs has changed its file more recently.
 constexpr auto kAbandonedAfter = std::chrono::minutes(10);
 
@@ -44,16 +43,16 @@ struct Head {
   uint64_t n_bytes() const { return sizeof(Head) + n_key + n_tokens * sizeof(TokenId) + n_state; }
 };
 
-Head HeadOf(const PromptBlock& block) {
+Head HeadOf(const std::string& key, uint64_t first, std::span<const TokenId> tokens, const StateBytes& state) {
   Head head;
-  head.n_key = block.key.size();
-  head.first = block.first;
-  head.n_tokens = block.tokens.size();
-  head.n_state = block.state.size;
+  head.n_key = key.size();
+  head.first = first;
+  head.n_tokens = tokens.size();
+  head.n_state = state.size;
   uint64_t sum = Checksum(&head, offsetof(Head, sum));
-  sum = Checksum(block.key.data(), block.key.size(), sum);
-  sum = Checksum(block.tokens.data(), block.tokens.size() * sizeof(TokenId), sum);
-  head.sum = Checksum(block.state.bytes.get(), block.state.size, sum);
+  sum = Checksum(key.data(), key.size(), sum);
+  sum = Checksum(tokens.data(), tokens.size_bytes(), sum);
+  head.sum = Checksum(state.bytes.get(), state.size, sum);
   return head;
 }
 
@@ -76,33 +75,35 @@ bool IsPromptFile(const fs::directory_entry& entry) {
          entry.symlink_status(error).type() == fs::file_type::regular;
 }
 
+using File = std::unique_ptr<std::FILE, Deleter<std::fclose>>;
+
 // Why a file is not what it should be.
 struct Damage {
   std::string why;
 };
 
-PromptBlock ReadFrom(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  const auto read = [&](void* to, uint64_t n) {
-    if (!file.read(static_cast<char*>(to), static_cast<std::streamsize>(n)))
-      throw Damage{"it is truncated or cannot be read"};
+// Reads the state of these tokens from a file of `n_bytes`. Empty when it has others. The numbers of the file are
+// trusted only as far as they agree with its length and with what is expected. Throws Damage.
+std::optional<StateBytes> ReadFrom(std::FILE* file, uint64_t n_bytes, const std::string& key, uint64_t first,
+                                   std::span<const TokenId> tokens) {
+  const auto read = [&](void* to, size_t n) {
+    if (std::fread(to, 1, n, file) != n) throw Damage{"it is truncated or cannot be read"};
   };
   Head head;
   read(&head, sizeof head);
   if (head.magic != kMagic) throw Damage{"it is no saved prompt of this version"};
-  const bool is_plausible =
-      head.n_key <= kMostKeyBytes && head.n_tokens <= kMostFileTokens && head.n_state <= SIZE_MAX / 2;
-  if (!is_plausible || fs::file_size(path) != head.n_bytes()) throw Damage{"its length is wrong"};
-  PromptBlock block;
-  block.key.resize(head.n_key);
-  block.first = head.first;
-  block.tokens.resize(head.n_tokens);
-  block.state = StateBytes(head.n_state);
-  read(block.key.data(), head.n_key);
-  read(block.tokens.data(), head.n_tokens * sizeof(TokenId));
-  read(block.state.bytes.get(), head.n_state);
-  if (HeadOf(block).sum != head.sum) throw Damage{"its checksum is wrong"};
-  return block;
+  const bool can_be_added = std::max(head.n_key, head.n_state) <= n_bytes && head.n_tokens <= n_bytes / sizeof(TokenId);
+  if (!can_be_added || head.n_bytes() != n_bytes) throw Damage{"its length is wrong"};
+  if (head.n_key != key.size() || head.first != first || head.n_tokens != tokens.size()) return std::nullopt;
+  std::string own_key(key.size(), '\0');
+  std::vector<TokenId> own_tokens(tokens.size());
+  read(own_key.data(), own_key.size());
+  read(own_tokens.data(), tokens.size_bytes());
+  if (own_key != key || !std::ranges::equal(own_tokens, tokens)) return std::nullopt;
+  StateBytes state(head.n_state);
+  read(state.bytes.get(), state.size);
+  if (HeadOf(key, first, tokens, state).sum != head.sum) throw Damage{"its checksum is wrong"};
+  return state;
 }
 
 }  // namespace
@@ -116,11 +117,8 @@ PromptFiles::PromptFiles(fs::path folder, const std::string& model, uint64_t max
     const bool is_unfinished = entry.path().filename().string().ends_with(kUnfinishedEnding);
     if (is_unfinished && entry.last_write_time(error) + kAbandonedAfter < now) fs::remove(entry.path(), error);
   }
-#ifndef _WIN32
-  if (access(folder_.c_str(), R_OK | W_OK | X_OK) != 0) {
+  if (access(folder_.c_str(), R_OK | W_OK | X_OK) != 0)
     throw fs::filesystem_error("cannot write", folder_, std::error_code(errno, std::generic_category()));
-  }
-#endif
 }
 
 fs::path PromptFiles::PathOf(uint64_t number) const { return folder_ / (prefix_ + Hex(number) + std::string(kSuffix)); }
@@ -136,15 +134,21 @@ std::vector<uint64_t> PromptFiles::List() const {
   return numbers;
 }
 
-std::optional<PromptBlock> PromptFiles::Read(uint64_t number) const {
+std::optional<StateBytes> PromptFiles::Read(uint64_t number, const std::string& key, uint64_t first,
+                                            std::span<const TokenId> tokens) const {
   const auto path = PathOf(number);
-  std::error_code error;
-  // Another process may have deleted it. Opening a pipe would wait for a writer.
-  if (fs::symlink_status(path, error).type() != fs::file_type::regular) return std::nullopt;
+  // Another process may have deleted it. Without O_NONBLOCK, opening a pipe would wait for a writer.
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (descriptor < 0) return std::nullopt;
+  const File file(fdopen(descriptor, "rb"));
+  struct stat status{};
+  if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
   try {
-    return ReadFrom(path);
+    if (static_cast<uint64_t>(status.st_size) > max_bytes_) throw Damage{"it is larger than all files may be"};
+    return ReadFrom(file.get(), static_cast<uint64_t>(status.st_size), key, first, tokens);
   } catch (const Damage& damage) {
     Log(LogLevel::kWarn, "the saved prompt " + path.string() + " is deleted: " + damage.why);
+    std::error_code error;
     fs::remove(path, error);
     return std::nullopt;
   }
@@ -154,31 +158,25 @@ uint64_t PromptFiles::SizeOf(const PromptBlock& block) {
   return sizeof(Head) + block.key.size() + block.tokens.size() * sizeof(TokenId) + block.state.size;
 }
 
-void PromptFiles::Write(uint64_t number, const PromptBlock& block) {
-  const auto head = HeadOf(block);
-  if (head.n_key > kMostKeyBytes) throw std::runtime_error("the name of a user is too long for a file of prompts");
-#ifdef _WIN32
-  const auto process = std::string("0");
-#else
-  const auto process = std::to_string(getpid());
-#endif
+void PromptFiles::Write(uint64_t number, const PromptBlock& block) const {
   const auto path = PathOf(number);
-  auto unfinished = path;
-  unfinished += "." + process + "-" + std::to_string(n_written_++) + std::string(kUnfinishedEnding);
-  std::error_code error;
+  const auto head = HeadOf(block.key, block.first, block.tokens, block.state);
+  // A new file with a random name: a link is not followed, and no other writer has it.
+  std::string unfinished = path.string() + ".XXXXXX" + std::string(kUnfinishedEnding);
+  const int descriptor = mkostemps(unfinished.data(), kUnfinishedEnding.size(), O_CLOEXEC);
+  if (descriptor < 0)
+    throw fs::filesystem_error("cannot make", unfinished, std::error_code(errno, std::generic_category()));
+  File file(fdopen(descriptor, "wb"));
+  const auto write = [&](const void* bytes, size_t n) { return std::fwrite(bytes, 1, n, file.get()) == n; };
   try {
-    std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
-    fs::permissions(unfinished, fs::perms::owner_read | fs::perms::owner_write);
-    file.write(reinterpret_cast<const char*>(&head), sizeof head);
-    file.write(block.key.data(), static_cast<std::streamsize>(head.n_key));
-    file.write(reinterpret_cast<const char*>(block.tokens.data()),
-               static_cast<std::streamsize>(head.n_tokens * sizeof(TokenId)));
-    file.write(reinterpret_cast<const char*>(block.state.bytes.get()), static_cast<std::streamsize>(head.n_state));
-    file.close();
-    if (!file)
-      throw std::runtime_error("the prompt could not be written to " + unfinished.string() + ": the disk may be full");
+    const bool is_written = write(&head, sizeof head) && write(block.key.data(), block.key.size()) &&
+                            write(block.tokens.data(), block.tokens.size() * sizeof(TokenId)) &&
+                            write(block.state.bytes.get(), block.state.size);
+    if (std::fclose(file.release()) != 0 || !is_written)
+      throw std::runtime_error("the prompt could not be written to " + unfinished + ": the disk may be full");
     fs::rename(unfinished, path);
   } catch (...) {
+    std::error_code error;
     fs::remove(unfinished, error);
     throw;
   }

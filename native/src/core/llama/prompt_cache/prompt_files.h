@@ -33,9 +33,11 @@ class PromptFiles {
 
   // Returns the numbers of the model's files; nothing when the folder is gone.
   std::vector<uint64_t> List() const;
-  // Empty when the file is gone or damaged; then it is deleted.
-  std::optional<PromptBlock> Read(uint64_t number) const;
-  void Write(uint64_t number, const PromptBlock& block);
+  // Returns the state of these tokens. Empty when the file is gone, has other tokens or another key, or is damaged. A
+  // damaged file is deleted. No more memory is taken than for a file of `max_bytes`.
+  std::optional<StateBytes> Read(uint64_t number, const std::string& key, uint64_t first,
+                                 std::span<const TokenId> tokens) const;
+  void Write(uint64_t number, const PromptBlock& block) const;
   // Deletes files, those that were used the longest ago first, until so many bytes can be added.
   void MakeRoom(uint64_t n_bytes) const;
   // Notes that these files were used, the first one last, so that the last one is deleted first.
@@ -51,7 +53,6 @@ class PromptFiles {
   std::filesystem::path folder_;
   std::string prefix_;  // of the names of the model's files
   uint64_t max_bytes_;
-  uint64_t n_written_ = 0;
 };
 
 }  // namespace aana::llama
