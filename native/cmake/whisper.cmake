@@ -43,14 +43,9 @@ aana_shorten_whisper("a text is split" "        std::string str = text;\n" "    
 aana_change_whisper("words are found" "    // find the longest tokens that form the words:\n" "    words = aana::Pretokenise(text);\n    }\n")
 aana_change_whisper("regular expressions are included" "#include <regex>\n" "")
 
-# Most of the time of a spectrogram was that of divisions in this transform.
-aana_change_whisper("a transform begins"
-  "static void dft(const float* in, int N, float* out) {\n"
-  "static void dft(const float* in, int N, float* out) {
-    if (N == aana::ShortDft::kSize) {
-        static const aana::ShortDft transform(global_cache.cos_vals, global_cache.sin_vals, SIN_COS_N_COUNT);
-        return transform.Transform(in, out);
-    }\n")
+# Our own spectrogram takes a fourteenth of the time (native/src/core/whisper/audio).
+aana_shorten_whisper("the spectrogram begins" "#define SIN_COS_N_COUNT WHISPER_N_FFT\n" "// split text into tokens\n")
+aana_shorten_whisper("a state gets a spectrogram" "int whisper_pcm_to_mel_with_state(" "int whisper_set_mel_with_state(")
 
 # Matrices, attention to the audio and activations take most of the time. native/src/core/compute computes them where that is faster.
 aana_change_whisper("memory is chosen"
@@ -77,7 +72,7 @@ foreach(part k v)
 endforeach()
 aana_change_whisper("keys of the audio are kept" "ggml_cpy(ctx0, Kcross, k)" "aana::compute::StoreHeads(ctx0, Kcross, k, layer.cross_attn_k_w)")
 aana_change_whisper("values of the audio are kept" "ggml_cpy(ctx0, Vcross, v)" "aana::compute::StoreHeads(ctx0, Vcross, v, layer.cross_attn_v_w)")
-string(PREPEND AANA_WHISPER_TEXT "#include \"core/compute/graph_ops.h\"\n#include \"core/whisper/audio/short_dft.h\"\n#include \"core/whisper/compute_watch.h\"\n#include \"core/whisper/decoder/whisper_access.h\"\n#include \"core/whisper/words/pretokenise.h\"\n")
+string(PREPEND AANA_WHISPER_TEXT "#include \"core/compute/graph_ops.h\"\n#include \"core/whisper/compute_watch.h\"\n#include \"core/whisper/decoder/whisper_access.h\"\n#include \"core/whisper/words/pretokenise.h\"\n")
 
 # The state of a voice activity model has no interface. With it, one detector analyses parts of several audios in turn. The last functions give our
 # decoder the weights and the encoded audio.
@@ -133,7 +128,7 @@ std::vector<ggml_backend_t> NewBackends(whisper_context * ctx) { return whisper_
 DecoderWeights WeightsOf(whisper_context * ctx) {
     const auto & model = ctx->model;
     const auto & hparams = model.hparams;
-    DecoderWeights weights = {hparams.n_vocab, hparams.n_audio_ctx, hparams.n_text_ctx, hparams.n_text_state, hparams.n_text_head, hparams.eps,
+    DecoderWeights weights = {hparams.n_vocab, hparams.n_text_ctx, hparams.n_text_state, hparams.n_text_head, hparams.eps,
                               model.d_te, model.d_pe, {model.d_ln_w, model.d_ln_b}, {}};
     for (const auto & layer : model.layers_decoder) {
         weights.layers.push_back({{layer.attn_ln_0_w, layer.attn_ln_0_b}, {layer.attn_q_w, layer.attn_q_b}, {layer.attn_k_w, nullptr},
@@ -144,6 +139,8 @@ DecoderWeights WeightsOf(whisper_context * ctx) {
     }
     return weights;
 }
+
+std::span<const float> SpectrogramFiltersOf(const whisper_context * ctx) { return ctx->model.filters.data; }
 
 std::vector<AlignmentHead> AlignmentHeadsOf(int preset) {
     std::vector<AlignmentHead> heads;

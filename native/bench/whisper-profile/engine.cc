@@ -100,9 +100,7 @@ class Profile {
  private:
   void Encode(size_t i, Times& times) {
     double begin = Milliseconds();
-    if (whisper_pcm_to_mel_with_state(model_.context(), state_.get(), samples_[i].data(),
-                                      static_cast<int>(samples_[i].size()), kOneThread) != 0)
-      throw std::runtime_error("no spectrogram");
+    model_.SetAudio(state_.get(), samples_[i]);
     times.spectrogram.Keep(Milliseconds() - begin);
     SwapEncodedAudio(state_.get(), windows_[i].audio.get());
     graph_times.clear();

@@ -7,7 +7,7 @@ int main() {
   aana::test::TestAudioFiles();
   aana::test::TestClipWindows();
   aana::test::TestPretokenise();
-  aana::test::TestShortDft();
+  aana::test::TestSpectrogram();
   aana::test::TestSpeechWindows();
   return aana::test::ExitStatus();
 }

@@ -11,7 +11,7 @@ constexpr int64_t kSecond = kSampleRate;
 void TestAudioFiles();
 void TestClipWindows();
 void TestPretokenise();
-void TestShortDft();
+void TestSpectrogram();
 void TestSpeechWindows();
 
 }  // namespace aana::test

@@ -136,15 +136,11 @@ void Transcriber::Prepare(Running& running) {
 }
 
 void Transcriber::BeginPart(Running& running) {
-  std::vector<float> samples;
   {
     const Pulse::Pause pause(pulse_);  // reading and the spectrogram cannot beat
-    samples = running.job.window->Samples(*running.job.media);
+    const auto samples = running.job.window->Samples(*running.job.media);
     running.duration = static_cast<double>(samples.size()) / kSampleRate;
-    if (whisper_pcm_to_mel_with_state(model_.context(), state_.get(), samples.data(), static_cast<int>(samples.size()),
-                                      threads_) != 0) {
-      throw WhisperError("the spectrogram could not be computed");
-    }
+    model_.SetAudio(state_.get(), samples);
   }
   const int most = whisper_model_n_audio_ctx(model_.context());
   const int asked = running.job.params->audio_context;

@@ -127,6 +127,7 @@ std::vector<AlignmentHead> HeadsFor(whisper_context* context, const std::string&
 
 WhisperModel::WhisperModel(const WhisperOptions& options)
     : context_(Load(options)),
+      spectrogram_(SpectrogramFiltersOf(context_.get())),
       vocabulary_(VocabularyOf(context_.get())),
       non_speech_tokens_(NonSpeechTokens(vocabulary_)),
       alignment_heads_(HeadsFor(context_.get(), options.model_size)),
@@ -152,6 +153,14 @@ WhisperStatePtr WhisperModel::NewState() const {
     throw WhisperError("not enough memory for another transcription" + reason + ": lower max_states");
   }
   return state;
+}
+
+void WhisperModel::SetAudio(whisper_state* state, std::span<const float> samples) const {
+  const auto bands = spectrogram_.Of(samples);
+  const auto n_frames = static_cast<int>(Spectrogram::FramesOf(samples.size()));
+  const auto n_bands = static_cast<int>(spectrogram_.n_bands());
+  if (whisper_set_mel_with_state(context(), state, bands.data(), n_frames, n_bands) != 0)
+    throw WhisperError("the spectrogram could not be computed");
 }
 
 }  // namespace aana

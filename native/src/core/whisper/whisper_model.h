@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "core/deleter.h"
+#include "core/whisper/audio/spectrogram.h"
 #include "core/whisper/decoder/whisper_access.h"
 #include "core/whisper/search/vocabulary.h"
 #include "core/whisper/types.h"
@@ -46,9 +48,12 @@ class WhisperModel {
   std::vector<int32_t> Tokenise(const std::string& text) const;
   // Returns a state that encodes audio. Throws a WhisperError without memory.
   WhisperStatePtr NewState() const;
+  // Gives the state the spectrogram of this audio, which it encodes from now on.
+  void SetAudio(whisper_state* state, std::span<const float> samples) const;
 
  private:
   WhisperContextPtr context_;
+  Spectrogram spectrogram_;
   Vocabulary vocabulary_;
   std::vector<int32_t> non_speech_tokens_;
   std::vector<AlignmentHead> alignment_heads_;

@@ -4,6 +4,7 @@
 #include <ggml.h>
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "core/deleter.h"
@@ -11,8 +12,8 @@
 struct whisper_context;
 struct whisper_state;
 
-// What our decoder needs of whisper.cpp beyond its interface. native/cmake/whisper.cmake appends the functions to
-// whisper.cpp's source.
+// What our spectrogram and our decoder need of whisper.cpp beyond its interface. native/cmake/whisper.cmake appends the
+// functions to whisper.cpp's source.
 namespace aana {
 
 // A matrix, or the factors of a normalisation, and what is added after it. `bias` may be null.
@@ -30,7 +31,6 @@ struct DecoderLayer {
 // The weights of a model's decoder. They belong to the context.
 struct DecoderWeights {
   int vocabulary_size;
-  int audio_positions;  // of a window of 30 s
   int text_positions;
   int n_values;
   int n_heads;
@@ -41,6 +41,9 @@ struct DecoderWeights {
   std::vector<DecoderLayer> layers;
 };
 DecoderWeights WeightsOf(whisper_context* context);
+
+// The filters of a Spectrogram. They belong to the context.
+std::span<const float> SpectrogramFiltersOf(const whisper_context* context);
 
 // A head of the decoder whose attention follows the speech.
 struct AlignmentHead {
