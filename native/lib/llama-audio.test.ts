@@ -23,6 +23,7 @@ for (const senses of SENSES)
   Audio(`an answer depends on the audio, whose tokens are counted (${senses})`, async () => {
     await using llama = await TestEngine.load(seeing(senses));
     assert.is(llama.engine.info.readsAudio, true);
+    assert.is(llama.engine.info.audioWindowTokens, WINDOW_TOKENS - 1);
     assert.is(llama.engine.info.readsImages, senses !== 'ultravox');
     const first = await llama.generate(asked(speech, QUESTION));
     const second = await llama.generate(asked(music, QUESTION));
@@ -127,7 +128,7 @@ Audio('audio that does not fit is refused before it is read', async () => {
 
 Audio('what a prompt with audio cannot have is refused', async () => {
   await using deaf = await TestEngine.load(seeing('mlp'));
-  assert.is(deaf.engine.info.readsAudio, false);
+  assert.equal([deaf.engine.info.readsAudio, deaf.engine.info.audioWindowTokens], [false, 0]);
   assert.match(errorOf(await deaf.generate(asked(speech))).message, /no encoder for audio/);
   await using llama = await TestEngine.load(seeing('ultravox'));
   assert.match(errorOf(await llama.generate(asked(testImage(1)))).message, /no encoder for images/);

@@ -187,7 +187,7 @@ class Llama implements TextModel {
       images: readsImages || lacks('vision'),
       audio: readsAudio || lacks('audio'),
     });
-    requireRoom(dialog, this.#spec.model_name, this.#engine.info.contextTokens);
+    requireRoom(dialog, this.#spec.model_name, this.#engine.info);
     return readMedia(dialog, this.#artifactPath);
   };
 

@@ -134,4 +134,6 @@ export interface LlamaModelInfo {
   readonly readsImages: boolean;
   /** Whether messages can have audio. */
   readonly readsAudio: boolean;
+  /** Tokens that each whole 30 s of audio have at least. */
+  readonly audioWindowTokens: number;
 }

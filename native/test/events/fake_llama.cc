@@ -228,7 +228,7 @@ class FakeProjector : public Projector {
   bool ReadsImages() const override { return true; }
   bool ReadsSounds() const override { return false; }
   bool NeedsWholeImages() const override { return false; }
-  size_t LeastTokens(const Sound&) const override { return 0; }
+  size_t n_window_tokens() const override { return 0; }
   Layout Read(const MediaPrompt&) const override { return {}; }
   void Encode(const MediaPrompt& prompt, size_t part, std::vector<PromptImage>& images,
               const std::function<bool()>& goes_on) override {

@@ -25,7 +25,7 @@ class WindowedProjector : public Projector {
   bool ReadsImages() const override { return false; }
   bool ReadsSounds() const override { return true; }
   bool NeedsWholeImages() const override { return false; }
-  size_t LeastTokens(const Sound&) const override { return 0; }
+  size_t n_window_tokens() const override { return 0; }
   Layout Read(const MediaPrompt&) const override { return {}; }
   void Encode(const MediaPrompt&, size_t, std::vector<PromptImage>& images,
               const std::function<bool()>& goes_on) override {

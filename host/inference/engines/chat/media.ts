@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { LlamaAudio, LlamaImage } from '../../../../native/lib/index.ts';
+import type { LlamaAudio, LlamaImage, LlamaModelInfo } from '../../../../native/lib/index.ts';
 import { fail } from '../../../base/core/errors.ts';
 import { MonoAudio, SAMPLE_RATE } from '../speech/mono-audio.ts';
 import type { StartContext } from '../../replicas/process/implementation.ts';
@@ -71,20 +71,25 @@ export function requireTaken(dialog: ImageChatDialog, { model, images, audio }: 
   }
 }
 
-/** Published encoders make at least 6 tokens of a second. Those of Ultravox and Gemma 4 make the fewest. */
-const LEAST_TOKENS_PER_SECOND = 4;
+/** Of the windows in which engines count the tokens of audio. */
+const WINDOW_SAMPLES = 30 * SAMPLE_RATE;
 
 /**
- * Throws `PromptTooLongException` if the audio of a dialog is much too long for the context, before its samples take
- * memory: 230 MB for an hour, several times.
+ * Throws `PromptTooLongException` if whole windows of the audio of a dialog have more tokens than the context, before
+ * its samples take memory: 230 MB for an hour, several times.
  */
-export function requireRoom(dialog: ImageChatDialog, model: string, contextTokens: number): void {
+export function requireRoom(
+  dialog: ImageChatDialog,
+  model: string,
+  { contextTokens, audioWindowTokens }: Pick<LlamaModelInfo, 'contextTokens' | 'audioWindowTokens'>,
+): void {
   const lengths = mediaIn(dialog).map((part) =>
     part.type === 'audio' ? Math.max(0, ...part.audio.channels.map(({ samples }) => samples)) : 0,
   );
-  const seconds = lengths.reduce((sum, samples) => sum + samples, 0) / SAMPLE_RATE;
-  const least = Math.floor(seconds * LEAST_TOKENS_PER_SECOND);
+  const windows = lengths.reduce((sum, samples) => sum + Math.floor(samples / WINDOW_SAMPLES), 0);
+  const least = windows * audioWindowTokens;
   if (least <= contextTokens) return;
+  const seconds = lengths.reduce((sum, samples) => sum + samples, 0) / SAMPLE_RATE;
   throw fail(
     'PromptTooLongException',
     `${model} cannot take the prompt: it has ${Math.round(seconds)} s of audio, which is more than ${least} tokens, ` +

@@ -243,6 +243,7 @@ Napi::Object ToValue(Napi::Env env, const llama::ModelInfo& model, bool has_chat
   object.Set("canShift", model.can_shift);
   object.Set("readsImages", model.reads_images);
   object.Set("readsAudio", model.reads_sounds);
+  object.Set("audioWindowTokens", model.n_window_tokens);
   return object;
 }
 

@@ -99,6 +99,7 @@ bool Engine::Load() {
     info_ = Describe(*model_, *context_);
     info_.reads_images = projector_ && projector_->ReadsImages();
     info_.reads_sounds = projector_ && projector_->ReadsSounds();
+    info_.n_window_tokens = projector_ ? static_cast<int32_t>(projector_->n_window_tokens()) : 0;
   };
   return LoadReporting(outbox_, options_.model_path, [this] { return inbox_.IsStopping(); }, load);
 }

@@ -112,6 +112,7 @@ struct ModelInfo {
   bool can_shift = false;
   bool reads_images = false;
   bool reads_sounds = false;
+  int32_t n_window_tokens = 0;  // that each whole `kSoundWindow` of a sound has at least
 };
 
 // Gets 0 to 1; false ends the load.

@@ -124,7 +124,8 @@ size_t PromptTokenizer::LeastPerMessage() const {
 size_t PromptTokenizer::LeastTokens(const std::vector<Media>& media) const {
   size_t n_least = 0;
   for (const auto& one : media) {
-    if (const auto* sound = std::get_if<Sound>(&one)) n_least += projector_->LeastTokens(*sound);
+    if (const auto* sound = std::get_if<Sound>(&one))
+      n_least += sound->samples->size() / kSoundWindow * projector_->n_window_tokens();
   }
   return n_least;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <variant>
@@ -18,6 +19,8 @@ struct Image {
 
 // Samples per second of the sounds that models read.
 constexpr int kSoundRate = 16'000;
+// Samples of the longest windows of their encoders.
+constexpr size_t kSoundWindow = size_t{30} * kSoundRate;
 
 // The samples of a sound, decoded and mixed elsewhere.
 struct Sound {

@@ -36,14 +36,11 @@ std::string Described(const Media& media) {
   return "audio of " + std::to_string(std::get<Sound>(media).samples->size()) + " samples";
 }
 
-// The longest window of the encoders.
-constexpr size_t kWindow = size_t{30} * kSoundRate;
-
 // The length of a sound with silence at its end. Encoders end the process for a sound, or for what a sound has behind
 // its whole windows, that is shorter than what they compute at once. Half a second is enough for all of them.
 size_t PaddedLength(const Sound& sound) {
   const size_t n = sound.samples->size();
-  return n - n % kWindow + (n % kWindow > 0 ? std::max(n % kWindow, size_t{kSoundRate / 2}) : 0);
+  return n - n % kSoundWindow + (n % kSoundWindow > 0 ? std::max(n % kSoundWindow, size_t{kSoundRate / 2}) : 0);
 }
 
 Bitmap ToBitmap(const Media& media, bool has_data) {
@@ -112,7 +109,7 @@ class MtmdProjector : public Projector {
   bool ReadsImages() const override { return mtmd_support_vision(context_.get()); }
   bool ReadsSounds() const override { return mtmd_support_audio(context_.get()); }
   bool NeedsWholeImages() const override { return mtmd_decode_use_non_causal(context_.get(), nullptr); }
-  size_t LeastTokens(const Sound& sound) const override;
+  size_t n_window_tokens() const override { return n_window_tokens_; }
   Layout Read(const MediaPrompt& prompt) const override;
   void Encode(const MediaPrompt& prompt, size_t part, std::vector<PromptImage>& images,
               const std::function<bool()>& goes_on) override;
@@ -123,7 +120,7 @@ class MtmdProjector : public Projector {
 
   const int32_t n_embedding_;
   ContextPtr context_;
-  size_t n_window_tokens_ = 0;  // of a sound of `kWindow` samples
+  size_t n_window_tokens_ = 0;
 };
 
 MtmdProjector::MtmdProjector(const LoadOptions& options, const Model& model, const LoadProgress& progress)
@@ -148,14 +145,19 @@ MtmdProjector::MtmdProjector(const LoadOptions& options, const Model& model, con
     throw LoadError("projector " + path + " reads audio of " + std::to_string(rate) +
                     " samples per second; only those of " + std::to_string(kSoundRate) + " can be used");
   }
-  const auto silence = std::make_shared<const std::vector<float>>(kWindow);
-  const MediaPrompt prompt{{{.media = 0}}, {Sound{silence, {}}}};
-  for (const auto& image : Read(prompt).images) n_window_tokens_ += image.n_cells;
-}
-
-// Half of what whole windows have, because encoders may join the ends of windows.
-size_t MtmdProjector::LeastTokens(const Sound& sound) const {
-  return sound.samples->size() / kWindow * n_window_tokens_ / 2;
+  const auto tokens_of = [this](size_t n_windows) {
+    const auto silence = std::make_shared<const std::vector<float>>(n_windows * kSoundWindow);
+    const auto chunks = Tokenize(context_.get(), {{{.media = 0}}, {Sound{silence, {}}}}, std::nullopt);
+    size_t n_tokens = 0;
+    for (size_t i = 0; i < mtmd_input_chunks_size(chunks.get()); i++) {
+      const auto* chunk = mtmd_input_chunks_get(chunks.get(), i);
+      if (IsMedia(chunk)) n_tokens += mtmd_input_chunk_get_n_tokens(chunk);
+    }
+    return n_tokens;
+  };
+  // What a further window adds. Encoders without windows round the whole.
+  const size_t n_one = tokens_of(1);
+  n_window_tokens_ = std::max(tokens_of(2), n_one + 1) - n_one - 1;
 }
 
 Projector::Layout MtmdProjector::Read(const MediaPrompt& prompt) const {

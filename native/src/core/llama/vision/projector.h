@@ -21,8 +21,8 @@ class Projector {
   virtual bool ReadsSounds() const = 0;
   // Whether the model reads an image in one pass.
   virtual bool NeedsWholeImages() const = 0;
-  // Returns a number of tokens that a sound has more of, without looking at it. Any thread.
-  virtual size_t LeastTokens(const Sound& sound) const = 0;
+  // Tokens that each whole `kSoundWindow` of a sound has at least.
+  virtual size_t n_window_tokens() const = 0;
 
   struct Layout {
     std::vector<llama_token> tokens;
