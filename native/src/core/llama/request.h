@@ -74,4 +74,7 @@ struct ReadRequest {
   std::shared_ptr<const MediaPrompt> media_prompt = {};  // until the images are encoded
 };
 
+inline RequestId IdOf(const ReadRequest& request) { return request.id; }
+inline const RequestTerms& TermsOf(const ReadRequest& request) { return request.terms; }
+
 }  // namespace aana::llama

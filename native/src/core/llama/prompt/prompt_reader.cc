@@ -1,30 +1,19 @@
 #include "core/llama/prompt/prompt_reader.h"
 
-#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <stdexcept>
-#include <tuple>
 #include <utility>
 
 #include "core/llama/tools/call_grammar.h"
 #include "core/llama/prompt/dialog_texts.h"
 #include "core/llama/prompt/overflow.h"
 #include "core/llama/sampling/sampling_error.h"
-#include "core/thread_name.h"
 
 namespace aana::llama {
 namespace {
 
 using Result = std::variant<ReadRequest, Event>;
-
-RequestId IdOf(const PromptReader::Job& job) {
-  return std::visit([](const auto& request) { return request.id; }, job);
-}
-
-const RequestTerms& TermsOf(const PromptReader::Job& job) {
-  return std::visit([](const auto& request) -> const RequestTerms& { return request.terms; }, job);
-}
 
 // Lets the answer meet the format. Throws SamplingError.
 void Use(const ChatFormat& format, SamplingParams& sampling, const PromptTokenizer& tokenizer) {
@@ -182,13 +171,14 @@ Result Read(PromptReader::Job&& job, const PromptTokenizer& tokenizer, RuleFinde
 
 }  // namespace
 
-PromptReader::~PromptReader() {
-  Abandon();
-  Join();
-}
-
 void PromptReader::Start(const PromptTokenizer& tokenizer, RuleFinder& rules, Room room) {
-  thread_ = std::thread([this, &tokenizer, &rules, room] { Run(tokenizer, rules, room); });
+  jobs_.Start(
+      "aana-prompts",
+      [this, &tokenizer, &rules, room](Job& job) { return Read(std::move(job), tokenizer, rules, answers_, room); },
+      [this](Job&, Result result) {
+        Deliver(std::move(result));
+        return false;
+      });
 }
 
 void PromptReader::Post(Job job) {
@@ -197,77 +187,16 @@ void PromptReader::Post(Job job) {
         if (auto* dialog = std::get_if<Dialog>(&request.prompt)) dialog->cache_key = request.terms.cache_key;
       },
       job);
-  std::lock_guard lock(mutex_);
-  waiting_.push_back({std::move(job), n_jobs_++});
-  changed_.notify_one();
+  jobs_.Post(std::move(job));
 }
 
-bool PromptReader::Cancel(RequestId id) {
-  std::lock_guard lock(mutex_);
-  if (current_ == id) return is_current_cancelled_ = true;
-  const auto found = std::ranges::find_if(waiting_, [&](const Waiting& entry) { return IdOf(entry.job) == id; });
-  if (found == waiting_.end()) return false;
-  waiting_.erase(found);
-  outbox_.Post({Cancelled(id)});
-  return true;
-}
-
-void PromptReader::Stop() {
-  std::lock_guard lock(mutex_);
-  is_stopping_ = true;
-  if (current_) is_current_cancelled_ = true;
-  for (const auto& entry : std::exchange(waiting_, {})) outbox_.Post({Cancelled(IdOf(entry.job))});
-  changed_.notify_one();
-}
-
-void PromptReader::Join() {
-  if (thread_.joinable()) thread_.join();
-}
-
-void PromptReader::Abandon() {
-  std::lock_guard lock(mutex_);
-  is_stopping_ = true;
-  waiting_.clear();
-  changed_.notify_one();
-}
-
-void PromptReader::Run(const PromptTokenizer& tokenizer, RuleFinder& rules, Room room) {
-  NameThread("aana-prompts");
-  while (auto job = TakeNext()) Finish(Read(std::move(*job), tokenizer, rules, answers_, room));
-}
-
-std::optional<PromptReader::Job> PromptReader::TakeNext() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return is_stopping_ || !waiting_.empty(); });
-  if (waiting_.empty()) return std::nullopt;
-  const auto rank = [&](const Waiting& entry) {
-    const auto& terms = TermsOf(entry.job);
-    return std::tuple(turns_.Rank(terms.tenant), -static_cast<int64_t>(terms.priority), entry.number);
-  };
-  const auto next = std::ranges::min_element(waiting_, {}, rank);
-  Job job = std::move(next->job);
-  waiting_.erase(next);
-  turns_.Begin(TermsOf(job).tenant);
-  turns_.End(TermsOf(job).tenant);
-  current_ = IdOf(job);
-  is_current_cancelled_ = false;
-  return job;
-}
-
-void PromptReader::Finish(Result result) {
-  std::lock_guard lock(mutex_);
-  const RequestId id = *std::exchange(current_, std::nullopt);
-  if (is_current_cancelled_) {
-    outbox_.Post({Cancelled(id)});
-  } else if (auto* event = std::get_if<Event>(&result)) {
-    outbox_.Post({std::move(*event)});
-  } else {
-    auto& request = std::get<ReadRequest>(result);
-    if (request.images.empty())
-      inbox_.Post(std::move(request));
-    else
-      images_.Post(std::move(request));
-  }
+void PromptReader::Deliver(std::variant<ReadRequest, Event> result) {
+  if (auto* event = std::get_if<Event>(&result)) return outbox_.Post({std::move(*event)});
+  auto& request = std::get<ReadRequest>(result);
+  if (request.images.empty())
+    inbox_.Post(std::move(request));
+  else
+    images_.Post(std::move(request));
 }
 
 }  // namespace aana::llama

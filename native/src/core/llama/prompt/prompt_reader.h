@@ -1,26 +1,29 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <string>
-#include <thread>
 #include <variant>
-#include <vector>
 
 #include "core/llama/answer/chat_answers.h"
 #include "core/llama/event.h"
 #include "core/llama/inbox.h"
+#include "core/llama/job_thread.h"
 #include "core/llama/model/rule_finder.h"
 #include "core/llama/outbox.h"
 #include "core/llama/prompt/prompt_tokenizer.h"
 #include "core/llama/request.h"
 #include "core/llama/vision/image_encoder.h"
-#include "core/tenant_turns.h"
 
 namespace aana::llama {
+
+// A request whose prompt is to be read.
+using PromptJob = std::variant<Request, CountRequest>;
+
+inline RequestId IdOf(const PromptJob& job) {
+  return std::visit([](const auto& request) { return request.id; }, job);
+}
+inline const RequestTerms& TermsOf(const PromptJob& job) {
+  return std::visit([](const auto& request) -> const RequestTerms& { return request.terms; }, job);
+}
 
 // Reads the prompts of requests on a thread of its own, so that a long prompt holds up neither the sequences that are
 // decoded nor the caller. Tenants take turns; of a tenant's prompts the one of the highest priority goes first, of
@@ -28,7 +31,7 @@ namespace aana::llama {
 // cannot be served ends here.
 class PromptReader {
  public:
-  using Job = std::variant<Request, CountRequest>;
+  using Job = PromptJob;
 
   struct Room {
     int32_t n_context = 0;  // tokens that fit into a sequence
@@ -38,50 +41,26 @@ class PromptReader {
   // All must outlive this.
   PromptReader(Inbox& inbox, Outbox& outbox, ChatAnswers& answers, ImageEncoder& images)
       : inbox_(inbox), outbox_(outbox), answers_(answers), images_(images) {}
-  // Drops what is left, and waits.
-  ~PromptReader();
-  PromptReader(const PromptReader&) = delete;
-  PromptReader& operator=(const PromptReader&) = delete;
 
   // Begins to read. `tokenizer` and `rules` are used until Join returns; `room` is that of a sequence.
   void Start(const PromptTokenizer& tokenizer, RuleFinder& rules, Room room);
 
-  // Any thread.
+  // Any thread. See JobThread for these.
   void Post(Job job);
-  // False when the request is not here: its prompt was read, or it never was here. Else it ends as cancelled.
-  bool Cancel(RequestId id);
-  // Ends what is here as cancelled.
-  void Stop();
-  // Waits for the thread, after Stop. Nothing goes to the inbox afterwards.
-  void Join();
-  // Stops without an end for any request: whoever posted them must end those that are open.
-  void Abandon();
+  bool Cancel(RequestId id) { return jobs_.Cancel(id); }
+  void Stop() { jobs_.Stop(); }
+  void Join() { jobs_.Join(); }
+  void Abandon() { jobs_.Abandon(); }
 
  private:
-  struct Waiting {
-    Job job;
-    uint64_t number = 0;
-  };
-
-  void Run(const PromptTokenizer& tokenizer, RuleFinder& rules, Room room);
-  // Empty when the thread shall end.
-  std::optional<Job> TakeNext();
-  // Posts what became of the job that TakeNext gave last.
-  void Finish(std::variant<ReadRequest, Event> result);
+  // Posts what became of a request.
+  void Deliver(std::variant<ReadRequest, Event> result);
 
   Inbox& inbox_;
   Outbox& outbox_;
   ChatAnswers& answers_;
   ImageEncoder& images_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<Waiting> waiting_;
-  std::optional<RequestId> current_;  // being read
-  bool is_current_cancelled_ = false;
-  bool is_stopping_ = false;
-  uint64_t n_jobs_ = 0;
-  TenantTurns turns_;
-  std::thread thread_;
+  JobThread<Job> jobs_{outbox_};  // last, because its thread uses all the others
 };
 
 }  // namespace aana::llama

@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
-#include <tuple>
-
-#include "core/engine_log.h"
-#include "core/thread_name.h"
 
 namespace aana::llama {
 namespace {
@@ -25,75 +21,10 @@ PromptImage* NextImage(ReadRequest& request) {
 
 }  // namespace
 
-ImageEncoder::~ImageEncoder() {
-  Abandon();
-  Join();
-}
-
 void ImageEncoder::Start(Projector& projector) {
-  thread_ = std::thread([this, &projector] { Run(projector); });
-}
-
-void ImageEncoder::Post(ReadRequest request) {
-  std::lock_guard lock(mutex_);
-  if (is_stopping_) return outbox_.Post({Cancelled(request.id)});
-  waiting_.push_back({std::move(request), n_requests_++});
-  changed_.notify_one();
-}
-
-bool ImageEncoder::Cancel(RequestId id) {
-  std::lock_guard lock(mutex_);
-  if (current_ == id) return is_current_cancelled_ = true;
-  const auto found = std::ranges::find_if(waiting_, [&](const Waiting& entry) { return entry.request.id == id; });
-  if (found == waiting_.end()) return false;
-  waiting_.erase(found);
-  outbox_.Post({Cancelled(id)});
-  return true;
-}
-
-void ImageEncoder::Stop() {
-  std::lock_guard lock(mutex_);
-  is_stopping_ = true;
-  if (current_) is_current_cancelled_ = true;
-  for (const auto& entry : std::exchange(waiting_, {})) outbox_.Post({Cancelled(entry.request.id)});
-  changed_.notify_one();
-}
-
-void ImageEncoder::Join() {
-  if (thread_.joinable()) thread_.join();
-}
-
-void ImageEncoder::Abandon() {
-  std::lock_guard lock(mutex_);
-  is_stopping_ = true;
-  waiting_.clear();
-  changed_.notify_one();
-}
-
-void ImageEncoder::Run(Projector& projector) {
-  NameThread("aana-images");
-  while (auto next = TakeNext()) {
-    auto failure = EncodeNext(next->request, projector);
-    Finish(std::move(*next), std::move(failure));
-  }
-}
-
-std::optional<ImageEncoder::Waiting> ImageEncoder::TakeNext() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return is_stopping_ || !waiting_.empty(); });
-  if (is_stopping_) return std::nullopt;
-  const auto rank = [&](const Waiting& entry) {
-    const auto& terms = entry.request.terms;
-    return std::tuple(turns_.Rank(terms.tenant), -static_cast<int64_t>(terms.priority), entry.number);
-  };
-  const auto next = std::ranges::min_element(waiting_, {}, rank);
-  Waiting taken = std::move(*next);
-  waiting_.erase(next);
-  turns_.Begin(taken.request.terms.tenant);
-  turns_.End(taken.request.terms.tenant);
-  current_ = taken.request.id;
-  is_current_cancelled_ = false;
-  return taken;
+  jobs_.Start(
+      "aana-images", [this, &projector](ReadRequest& request) { return EncodeNext(request, projector); },
+      [this](ReadRequest& request, std::optional<Event> failure) { return Deliver(request, std::move(failure)); });
 }
 
 std::optional<Event> ImageEncoder::EncodeNext(ReadRequest& request, Projector& projector) {
@@ -113,13 +44,9 @@ std::optional<Event> ImageEncoder::EncodeNext(ReadRequest& request, Projector& p
       numbers.insert(numbers.end(), first, first + static_cast<std::ptrdiff_t>(image.n_cells));
     }
     if (UseKept(request.terms.cache_key, tiles, numbers)) return std::nullopt;
-    const auto goes_on = [this] {
-      std::lock_guard lock(mutex_);
-      return !is_current_cancelled_ && !is_stopping_;
-    };
-    projector.Encode(*request.media_prompt, next->part, request.images, goes_on);
+    projector.Encode(*request.media_prompt, next->part, request.images, [this] { return jobs_.IsWanted(); });
     // What was cancelled is not complete.
-    if (!goes_on()) return std::nullopt;
+    if (!jobs_.IsWanted()) return std::nullopt;
     Keep(request.terms.cache_key, tiles, std::move(numbers));
     return std::nullopt;
   } catch (const std::exception& error) {
@@ -155,15 +82,15 @@ void ImageEncoder::Keep(const std::string& cache_key, const std::vector<PromptIm
   }
 }
 
-void ImageEncoder::Finish(Waiting waiting, std::optional<Event> failure) {
-  std::lock_guard lock(mutex_);
-  current_.reset();
-  auto& request = waiting.request;
-  if (is_current_cancelled_ || is_stopping_) return outbox_.Post({Cancelled(request.id)});
-  if (failure) return outbox_.Post({std::move(*failure)});
-  if (NextImage(request)) return waiting_.push_back(std::move(waiting));
+bool ImageEncoder::Deliver(ReadRequest& request, std::optional<Event> failure) {
+  if (failure) {
+    outbox_.Post({std::move(*failure)});
+    return false;
+  }
+  if (NextImage(request)) return true;
   request.media_prompt.reset();
   inbox_.Post(std::move(request));
+  return false;
 }
 
 }  // namespace aana::llama
