@@ -178,12 +178,11 @@ if (missing !== undefined) {
     assert.ok(americans && americans.end > 1.9 && americans.end < 2.6, JSON.stringify(americans));
   });
 
-  Whisper('detects speech between silences', async () => {
-    const regions = await engine.detectSpeech(concat(silence(3), speech, silence(3)));
-    assert.ok(regions.length > 0);
-    assert.ok((regions[0]?.start ?? 0) > 2.8);
-    assert.ok((regions.at(-1)?.end ?? Infinity) < durationS + 3.2);
-    assert.equal(await engine.detectSpeech(silence(2)), []);
+  Whisper('finds speech between silences', async () => {
+    const { segments } = await transcribe(concat(silence(3), speech, silence(3)));
+    assert.ok(segments.length > 0);
+    assert.ok((segments[0]?.start ?? 0) > 2.8);
+    assert.ok((segments.at(-1)?.end ?? Infinity) < durationS + 3.2);
   });
 
   for (const vad of [true, false]) {
@@ -209,11 +208,11 @@ if (missing !== undefined) {
     });
   }
 
-  Whisper('beats while it detects speech', async () => {
+  Whisper('beats while it looks for speech', async () => {
     const { beats } = engine;
-    const regions = engine.detectSpeech(silence(120));
+    const nothing = transcribe(silence(120));
     assert.is(engine.busy, true);
-    await regions;
+    assert.equal((await nothing).segments, []);
     assert.ok(engine.beats - beats > 1000, `${engine.beats - beats} beats`);
     assert.is(engine.busy, false);
   });
@@ -363,7 +362,7 @@ if (missing !== undefined) {
     const first = engine.transcribe(id, speech, plain);
     assert.is(await codeOf(engine.transcribe(id, speech, plain)), 'failed');
     await first;
-    assert.throws(() => engine.detectSpeech([0, 0] as never), /Float32Array/);
+    assert.throws(() => engine.transcribe(++lastId, [0, 0] as never, plain), /Float32Array/);
   });
 
   Whisper('continues when a listener throws', async () => {
@@ -408,7 +407,6 @@ if (missing !== undefined) {
     await Promise.all([other.close(), other.close()]);
     assert.is(await code, 'cancelled');
     assert.is(await codeOf(other.transcribe(2, speech, plain)), 'failed');
-    assert.is(await codeOf(other.detectSpeech(speech)), 'failed');
   });
 
   const script = (body: string): string => `
@@ -432,7 +430,7 @@ if (missing !== undefined) {
     );
     for (const work of [
       `engine.transcribe(1, noise, ${JSON.stringify({ ...plain, vad: false, wordTimestamps: true })}).catch(() => {})`,
-      `engine.detectSpeech(new Float32Array(16000 * 600)).catch(() => {})`,
+      `engine.transcribe(1, new Float32Array(16000 * 600), ${JSON.stringify(plain)}).catch(() => {})`,
       `binding.loadWhisper(${JSON.stringify(options)}).catch(() => {})`,
       `(engine.transcribe(1, noise, ${JSON.stringify(plain)}).catch(() => {}), engine.close())`,
     ]) {

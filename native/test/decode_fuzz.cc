@@ -1,5 +1,6 @@
 // Random requests to the language model engine without Node, for the sanitizers: arrivals, cancellations, slow readers,
-// too few cells, guessed tokens, grammars, images, packed weights, kept states, and a stop while requests run.
+// too few cells, guessed tokens, grammars, images, packed weights, kept states, and a stop while requests run or the
+// model loads.
 // `node native/test/sanitize.mjs` builds and runs it.
 #include <ggml-backend.h>
 
@@ -39,8 +40,7 @@ class Round {
         engine_(Options(model_path, projector_path, cache_folder), [this] { Wake(); }) {}
 
   void Run(int n_requests) {
-    while (phase_ == llama::Phase::kLoading) Take();
-    if (phase_ != llama::Phase::kReady) throw std::runtime_error("the model does not load: " + failure_);
+    if (!FailureToLoad().empty()) throw std::runtime_error("the model does not load: " + failure_);
     // Cancels beside the thread that submits.
     std::thread canceller([this] {
       while (!is_over_) {
@@ -70,6 +70,12 @@ class Round {
   }
 
   llama::Counts counts() const { return engine_.counts(); }
+
+  // Why the model does not load. Empty when it does.
+  std::string FailureToLoad() {
+    while (phase_ == llama::Phase::kLoading) Take();
+    return failure_;
+  }
 
  private:
   int UpTo(int most) { return std::uniform_int_distribution<int>(0, most)(random_); }
@@ -205,18 +211,24 @@ int main(int argc, char** argv) {
     ggml_backend_load_all_from_path(argv[1]);
     const int n_requests = std::atoi(argv[3]);
     const auto seed = static_cast<uint32_t>(std::atoi(argv[4]));
+    const auto of_model = [&](const std::string& path, uint32_t number) {
+      return std::make_unique<Round>(path, argc == 6 ? argv[5] : "", std::string(argv[2]) + ".prompts", seed + number);
+    };
+    of_model(argv[2], 0).reset();  // while it loads
+    if (of_model(std::string(argv[2]) + ".absent", 0)->FailureToLoad().empty())
+      throw std::runtime_error("a missing model loads");
     uint64_t n_preempted = 0;
     uint64_t n_reused = 0;
     uint64_t n_restored = 0;
     uint64_t n_kept = 0;
-    for (int n = 0, round = 0; n < n_requests; n += 100, round++) {
-      Round run(argv[2], argc == 6 ? argv[5] : "", std::string(argv[2]) + ".prompts",
-                seed + static_cast<uint32_t>(round));
-      run.Run(std::min(100, n_requests - n));
-      n_preempted += run.counts().n_preempted;
-      n_reused += run.counts().n_reused;
-      n_restored += run.counts().n_restored;
-      n_kept += run.counts().n_kept_tokens;
+    uint32_t round = 0;
+    for (int n = 0; n < n_requests; n += 100, round++) {
+      const auto run = of_model(argv[2], round);
+      run->Run(std::min(100, n_requests - n));
+      n_preempted += run->counts().n_preempted;
+      n_reused += run->counts().n_reused;
+      n_restored += run->counts().n_restored;
+      n_kept += run->counts().n_kept_tokens;
     }
     std::printf("%d requests ended, %llu interrupted, %llu prompt tokens reused, %llu restored, %llu kept\n",
                 n_requests, static_cast<unsigned long long>(n_preempted), static_cast<unsigned long long>(n_reused),

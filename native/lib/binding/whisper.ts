@@ -215,8 +215,6 @@ export interface NativeWhisperEngine {
     onProgress?: (fraction: number) => void,
   ): Promise<WhisperNativeResult>;
   cancelTranscription(id: number): void;
-  /** Returns the regions of speech in seconds. */
-  detectSpeech(audio: NativeAudio): Promise<readonly { readonly start: number; readonly end: number }[]>;
   /** Number of windows finished so far. It grows while there is work. */
   readonly steps: number;
   /** Whether it has requests and no thread does long work that cannot be followed, such as reading weights. */

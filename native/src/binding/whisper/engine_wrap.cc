@@ -81,17 +81,6 @@ Napi::Object ToJs(Napi::Env env, const WhisperResult& result) {
   return entry;
 }
 
-Napi::Array ToJs(Napi::Env env, const std::vector<SpeechRegion>& speech) {
-  auto regions = Napi::Array::New(env, speech.size());
-  for (size_t i = 0; i < speech.size(); i++) {
-    auto entry = Napi::Object::New(env);
-    entry.Set("start", static_cast<double>(speech[i].begin) / kSampleRate);
-    entry.Set("end", static_cast<double>(speech[i].end) / kSampleRate);
-    regions.Set(static_cast<uint32_t>(i), entry);
-  }
-  return regions;
-}
-
 Napi::Value Failure(Napi::Env env, const char* code, const std::string& message, Fault fault = Fault::kDeployment) {
   auto error = Napi::Error::New(env, message);
   error.Set("code", Napi::String::New(env, code));
@@ -224,7 +213,6 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
                     {
                         InstanceMethod<&WhisperEngineWrap::Transcribe>("transcribe"),
                         InstanceMethod<&WhisperEngineWrap::CancelTranscription>("cancelTranscription"),
-                        InstanceMethod<&WhisperEngineWrap::DetectSpeech>("detectSpeech"),
                         InstanceMethod<&WhisperEngineWrap::Close>("close"),
                         InstanceAccessor<&WhisperEngineWrap::Info>("info"),
                         InstanceAccessor<&WhisperEngineWrap::Steps>("steps"),
@@ -259,20 +247,19 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
     waiting_->by_ticket.clear();
   }
 
-  // Returns a promise that is settled when the engine ends the request of `ticket`. `to_value` converts the outcome.
-  // Keeps this object and the process alive until then.
-  template <class ToValue>
-  Napi::Value Await(Napi::Env env, uint64_t ticket, ToValue to_value, WhisperEngine::OnEnd* on_end) {
+  // Returns a promise that is settled when the engine ends the request of `ticket`. Keeps this object and the process
+  // alive until then.
+  Napi::Value Await(Napi::Env env, uint64_t ticket, WhisperEngine::OnEnd* on_end) {
     const auto deferred = Napi::Promise::Deferred::New(env);
     waiting_->by_ticket.emplace(ticket, Waiting{deferred});
     if (waiting_->by_ticket.size() == 1) {
       queue_->Ref(env);
       Ref();
     }
-    *on_end = [this, queue = queue_, waiting = waiting_, ticket, to_value](TranscriptionOutcome outcome) {
+    *on_end = [this, queue = queue_, waiting = waiting_, ticket](TranscriptionOutcome outcome) {
       // Shared, because a posted function must be copyable.
       auto shared = std::make_shared<TranscriptionOutcome>(std::move(outcome));
-      queue->Post([this, waiting, ticket, to_value, shared](Napi::Env call_env) {
+      queue->Post([this, waiting, ticket, shared](Napi::Env call_env) {
         const auto found = waiting->by_ticket.find(ticket);
         if (found == waiting->by_ticket.end()) return;
         const auto settled = found->second.deferred;
@@ -283,7 +270,7 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
         }
         switch (shared->end) {
           case TranscriptionEnd::kDone:
-            settled.Resolve(to_value(call_env, *shared));
+            settled.Resolve(ToJs(call_env, shared->result));
             break;
           case TranscriptionEnd::kCancelled:
             settled.Reject(Failure(call_env, "cancelled", "the transcription was cancelled", Fault::kCancelled));
@@ -323,10 +310,7 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
     auto terms = ToRequestTerms(info[2].ToObject());
     const auto ticket = next_ticket_++;
     WhisperEngine::Listener listener;
-    auto promise = Await(
-        env, ticket,
-        [](Napi::Env call_env, const TranscriptionOutcome& outcome) { return ToJs(call_env, outcome.result); },
-        &listener.on_end);
+    auto promise = Await(env, ticket, &listener.on_end);
     auto& open = waiting_->by_ticket.at(ticket);
     if (info[3].IsFunction()) {
       open.on_segment = Napi::Persistent(info[3].As<Napi::Function>());
@@ -341,17 +325,6 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
       });
     }
     engine_->Transcribe(id, std::move(audio), std::move(params), std::move(terms), std::move(listener));
-    return promise;
-  }
-
-  Napi::Value DetectSpeech(const Napi::CallbackInfo& info) {
-    auto audio = ReadAudio(info[0]);
-    const auto ticket = next_ticket_++;
-    WhisperEngine::OnEnd on_end;
-    auto promise = Await(
-        info.Env(), ticket,
-        [](Napi::Env env, const TranscriptionOutcome& outcome) { return ToJs(env, outcome.speech); }, &on_end);
-    engine_->DetectSpeech(kOwnIds + ticket, std::move(audio), std::move(on_end));
     return promise;
   }
 
@@ -395,9 +368,6 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
     closing->Queue();
     return promise;
   }
-
-  // Ids for requests without an id of the caller. They lie above JavaScript's integers.
-  static constexpr uint64_t kOwnIds = uint64_t{1} << 60;
 
   const EnginePtr engine_;
   const std::shared_ptr<JsQueue> queue_;

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The part of an audio after which an analysis without windows ends, so that other requests get their turn.
+// The part of an audio after which an analysis that finds no window ends, so that other requests get their turn.
 constexpr int64_t kTurnSamples = 120 * kSampleRate;
 // The most rows of a step of the decoder on a processor, if several windows share it. The kernels read each weight once
 // for 16 rows, so more rows take memory and save no time.
@@ -63,17 +63,6 @@ void WhisperEngine::Transcribe(uint64_t id, OpenAudio open_audio, WhisperParams 
   auto request = std::make_shared<Request>(id, std::move(open_audio), std::move(params));
   request->terms = std::move(terms);
   request->listener = std::move(listener);
-  Submit(std::move(request));
-}
-
-void WhisperEngine::DetectSpeech(uint64_t id, OpenAudio open_audio, OnEnd on_end) {
-  auto request = std::make_shared<Request>(id, std::move(open_audio), WhisperParams{});
-  request->only_speech = true;
-  request->listener.on_end = std::move(on_end);
-  Submit(std::move(request));
-}
-
-void WhisperEngine::Submit(RequestPtr request) {
   std::lock_guard lock(mutex_);
   const auto& on_end = request->listener.on_end;
   if (stopping_) return on_end({.end = TranscriptionEnd::kFailed, .error = "the engine is closed"});
@@ -251,13 +240,11 @@ void WhisperEngine::EndOverdueIfDue() {
 void WhisperEngine::Analyse(Request& request, VoiceDetector& detector) {
   Language language;
   if (!request.scan) {
-    if (!request.only_speech) KnownLanguage(*model_, request.params.language, language);
+    KnownLanguage(*model_, request.params.language, language);
     const Pulse::Pause pause(pulse_);  // a slow file system cannot beat
     request.audio = request.open_audio();
-    const auto coverage = request.only_speech  ? Coverage::kNone
-                          : request.params.vad ? Coverage::kSpeech
-                                               : Coverage::kWhole;
-    request.scan.emplace(*request.audio, coverage, request.params.speech);
+    request.scan.emplace(*request.audio, request.params.vad ? Coverage::kSpeech : Coverage::kWhole,
+                         request.params.speech);
   }
   auto& scan = *request.scan;
   const auto& clips = request.params.clips;
@@ -384,7 +371,6 @@ void WhisperEngine::Flush(Request& request) {
     outcome.result.language = request.language.code;
     outcome.result.language_probability = request.language.probability;
   }
-  if (request.only_speech) outcome.speech = request.scan->TakeRegions();
   End(request, std::move(outcome));
 }
 

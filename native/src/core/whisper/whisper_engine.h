@@ -37,7 +37,6 @@ struct TranscriptionOutcome {
   std::string error;                 // for kOverdue, kUnreadable and kFailed
   Fault fault = Fault::kDeployment;  // for all ends but kDone
   WhisperResult result = {};
-  std::vector<SpeechRegion> speech = {};  // for DetectSpeech
 };
 
 // One Whisper model with `max_states` threads. Requests are divided into windows of at most 30 s, and the threads take
@@ -69,7 +68,6 @@ class WhisperEngine {
   // Calls `on_end` exactly once, and before it `on_segment` in order of time. With `on_segment` the result has no
   // segments.
   void Transcribe(uint64_t id, OpenAudio open_audio, WhisperParams params, RequestTerms terms, Listener listener);
-  void DetectSpeech(uint64_t id, OpenAudio open_audio, OnEnd on_end);
 
   // Ends the request now. A window that is being computed ends soon afterwards. Unknown ids are ignored.
   void Cancel(uint64_t id);
@@ -92,7 +90,6 @@ class WhisperEngine {
   using WindowPtr = std::shared_ptr<Window>;
   struct Work;
 
-  void Submit(RequestPtr request);
   void RunThread();
   // Takes work for a thread with these windows. With the lock held.
   std::optional<Work> TakeWork(const Transcriber& transcriber);

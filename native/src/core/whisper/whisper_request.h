@@ -46,7 +46,6 @@ struct WhisperEngine::Request {
   const OpenAudio open_audio;
   const WhisperParams params;
   RequestTerms terms = {};
-  bool only_speech = false;
   Listener listener = {};
   std::atomic<bool> cancelled{false};  // nobody waits for the result any more
 

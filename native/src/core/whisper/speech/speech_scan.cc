@@ -17,15 +17,8 @@ constexpr float kNoVoice = 0.1F;
 static_assert(kPartSamples % VoiceDetector::kFrameSamples == 0);
 
 std::unique_ptr<WindowCutter> MakeCutter(const AudioSource& audio, Coverage coverage, const SpeechRules& rules) {
-  switch (coverage) {
-    case Coverage::kSpeech:
-      return std::make_unique<SpeechCutter>(audio, rules);
-    case Coverage::kWhole:
-      return std::make_unique<WholeCutter>(audio, rules.max_window);
-    case Coverage::kNone:
-      break;
-  }
-  return nullptr;
+  if (coverage == Coverage::kSpeech) return std::make_unique<SpeechCutter>(audio, rules);
+  return std::make_unique<WholeCutter>(audio, rules.max_window);
 }
 
 }  // namespace
@@ -57,10 +50,6 @@ std::vector<SpeechWindow> SpeechScan::Advance(VoiceDetector& detector) {
   const bool is_end = IsAtEnd();
   if (is_end) {
     for (const auto& region : finder_.Finish()) ended.push_back(region);
-  }
-  if (!cutter_) {
-    regions_.insert(regions_.end(), ended.begin(), ended.end());
-    return {};
   }
   auto windows = cutter_->Cut({ended, finder_.open(), finder_.next_begin(), finder_.settled(), is_end});
   if (coverage_ == Coverage::kSpeech) {
@@ -96,6 +85,6 @@ float SpeechScan::VoiceIn(const SpeechWindow& window) const {
 
 bool SpeechScan::IsAtEnd() const { return !audio_.is_growing() && position_ == audio_.size(); }
 
-bool SpeechScan::is_complete() const { return IsAtEnd() || (cutter_ && cutter_->is_complete() && unheard_.empty()); }
+bool SpeechScan::is_complete() const { return IsAtEnd() || (cutter_->is_complete() && unheard_.empty()); }
 
 }  // namespace aana

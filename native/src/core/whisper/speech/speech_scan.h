@@ -15,7 +15,6 @@ namespace aana {
 enum class Coverage {
   kSpeech,  // only the parts with voice activity
   kWhole,   // everything
-  kNone,    // no windows, only regions of speech
 };
 
 // Analyses an audio part by part, so that windows are known long before its end. It holds a few seconds of audio. The
@@ -33,12 +32,7 @@ class SpeechScan {
   // Number of samples analysed so far.
   int64_t position() const { return position_; }
   // No further window begins before this.
-  int64_t next_begin() const {
-    if (!unheard_.empty()) return unheard_.front().begin();
-    return cutter_ ? cutter_->next_begin() : position_;
-  }
-  // Returns the regions of speech, which are kept only for Coverage::kNone.
-  std::vector<SpeechRegion> TakeRegions() { return std::move(regions_); }
+  int64_t next_begin() const { return unheard_.empty() ? cutter_->next_begin() : unheard_.front().begin(); }
 
  private:
   bool IsAtEnd() const;
@@ -55,7 +49,6 @@ class SpeechScan {
   int64_t position_ = 0;
   std::vector<SpeechWindow> unheard_;  // windows that end after `position_`, for Coverage::kWhole
   std::vector<float> voices_;          // the highest probability of each second so far, for Coverage::kWhole
-  std::vector<SpeechRegion> regions_;
 };
 
 }  // namespace aana
