@@ -1,6 +1,7 @@
 // Time of choosing the tokens of a step for several sequences, on one thread and on several. Prints JSON.
 //   aana-sampling-step-bench [steps] [threads]
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -10,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "core/compute/device/work_team.h"
 #include "core/llama/grammar/grammar.h"
 #include "core/llama/grammar/matcher.h"
 #include "core/llama/sampling/sampler.h"
-#include "core/llama/threads/thread_team.h"
 
 namespace {
 
@@ -64,7 +65,8 @@ double Median(std::vector<double> numbers) {
 
 class Bench {
  public:
-  Bench(int n_steps, size_t n_threads) : n_steps_(n_steps), team_(n_threads - 1), memories_(n_threads) {}
+  Bench(int n_steps, int n_threads)
+      : n_steps_(n_steps), team_(n_threads - 1), memories_(static_cast<size_t>(n_threads)) {}
 
   void Measure(const Case& one, size_t n_sequences, bool is_last) {
     std::vector<Answer> answers;
@@ -78,10 +80,20 @@ class Bench {
         const bool is_alone = (step + turn) % 2 == 0;
         for (auto& answer : answers) answer.logits = answer.fresh;
         const auto begun = Clock::now();
-        team_.Run(answers.size(), is_alone ? 0 : team_.n_helpers(), [&](size_t i, size_t thread) {
-          auto& [sampler, fresh, logits, history] = answers[i];
-          history.push_back(sampler.Sample(logits, history, memories_[thread]));
-        });
+        next_ = 0;
+        const auto take = [&](int part) {
+          for (size_t i = next_++; i < answers.size(); i = next_++) {
+            auto& [sampler, fresh, logits, history] = answers[i];
+            history.push_back(sampler.Sample(logits, history, memories_[static_cast<size_t>(part)]));
+          }
+        };
+        if (is_alone)
+          take(0);
+        else
+          team_.Run(
+              static_cast<int>(memories_.size()),
+              [](void* data, int part, int) { (*static_cast<const decltype(take)*>(data))(part); },
+              const_cast<void*>(static_cast<const void*>(&take)));
         (is_alone ? alone : together)
             .push_back(std::chrono::duration<double, std::milli>(Clock::now() - begun).count());
       }
@@ -117,7 +129,8 @@ class Bench {
   std::shared_ptr<const TokenTrie> trie_ = MakeTrie();
   std::shared_ptr<const Grammar> grammar_ = std::make_shared<const Grammar>(
       "root ::= ([a-z ]+ | [0-9]+ \"\\n\")*", "root", [](const std::string&) { return std::nullopt; });
-  ThreadTeam team_;
+  aana::compute::WorkTeam team_;
+  std::atomic<size_t> next_ = 0;
   std::vector<SamplingMemory> memories_;
 };
 
@@ -126,7 +139,7 @@ class Bench {
 int main(int argc, char** argv) {
   const int n_steps = argc > 1 ? std::max(1, std::atoi(argv[1])) : 50;
   const int n_threads = argc > 2 ? std::max(1, std::atoi(argv[2])) : 2;
-  Bench bench(n_steps, static_cast<size_t>(n_threads));
+  Bench bench(n_steps, n_threads);
   std::printf("{\n  \"vocabulary\": %zu,\n  \"steps\": %d,\n  \"threads\": %d,\n  \"results\": [\n", kVocabulary,
               n_steps, n_threads);
   for (const auto& one : kCases) {

@@ -2,7 +2,7 @@
 
 # The engines. They include no header of Node.
 file(GLOB_RECURSE AANA_CORE_SOURCES CONFIGURE_DEPENDS native/src/core/*.cc)
-list(FILTER AANA_CORE_SOURCES EXCLUDE REGEX "/core/(compute|whisper|llama/(sampling|grammar|speculation|threads))/|/mtmd_projector[.]cc$")
+list(FILTER AANA_CORE_SOURCES EXCLUDE REGEX "/core/(compute|whisper|llama/(sampling|grammar|speculation))/|/mtmd_projector[.]cc$")
 add_library(aana_core STATIC ${AANA_CORE_SOURCES})
 
 # A unit of its own, so that two processors compile the engines.
@@ -21,7 +21,7 @@ target_compile_options(aana_core PRIVATE ${AANA_FAST_COMPILATION})
 
 # Sampling and grammars, whose loops are over all tokens of a vocabulary. They include no header of llama.cpp.
 file(GLOB_RECURSE AANA_SAMPLING_SOURCES CONFIGURE_DEPENDS native/src/core/llama/sampling/*.cc native/src/core/llama/grammar/*.cc
-     native/src/core/llama/speculation/*.cc native/src/core/llama/threads/*.cc)
+     native/src/core/llama/speculation/*.cc)
 add_library(aana_sampling STATIC ${AANA_SAMPLING_SOURCES})
 target_include_directories(aana_sampling PUBLIC native/src)
 target_link_libraries(aana_sampling PUBLIC Threads::Threads)

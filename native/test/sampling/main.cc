@@ -10,7 +10,7 @@ int main() {
   aana::test::TestGrammar();
   aana::test::TestQuotes();
   aana::test::TestSpeculation();
-  aana::test::TestThreadTeam();
+  aana::test::TestThreadChoice();
   aana::test::TestAgainstUpstream();
   aana::test::TestRecorded();
   return aana::test::ExitStatus();

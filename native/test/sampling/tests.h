@@ -9,7 +9,7 @@ void TestStopMatcher();
 void TestGrammar();
 void TestQuotes();
 void TestSpeculation();
-void TestThreadTeam();
+void TestThreadChoice();
 // Against the samplers of llama.cpp.
 void TestAgainstUpstream();
 void TestRecorded();

@@ -1,11 +1,29 @@
 #include "core/llama/loop/step_sampler.h"
 
 #include <algorithm>
+#include <atomic>
+#include <ctime>
 #include <utility>
 
-#include "core/llama/threads/thread_time.h"
-
 namespace aana::llama {
+namespace {
+
+// Returns the time that this thread has computed. It does not grow while other programs have the processor.
+std::chrono::nanoseconds ThreadTime() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+}  // namespace
+
+struct StepSampler::Step {
+  StepSampler& sampler;
+  std::span<SampleJob> jobs;
+  std::vector<Sampled> results = std::vector<Sampled>(jobs.size());
+  std::atomic<size_t> next{0};                         // job that nobody has taken
+  std::atomic<std::chrono::nanoseconds::rep> work{0};  // time of all threads
+};
 
 StepSampler::StepSampler(const Model& model, int32_t n_context, int32_t n_threads, std::chrono::microseconds least_work)
     : model_(model),
@@ -15,29 +33,32 @@ StepSampler::StepSampler(const Model& model, int32_t n_context, int32_t n_thread
       memories_(1) {}
 
 std::vector<Sampled> StepSampler::Run(std::span<SampleJob> jobs) {
-  std::vector<Sampled> results(jobs.size());
   const size_t n_threads = choice_.Next(jobs.size());
   const auto started = std::chrono::steady_clock::now();
-  ThreadChoice::Seconds work{0};
+  Step step{*this, jobs};
   if (n_threads == 1) {
-    const auto begun = ThreadTime();
-    for (size_t i = 0; i < jobs.size(); i++) results[i] = Sample(jobs[i], memories_.front());
-    work = ThreadTime() - begun;
+    TakeJobs(step, 0);
   } else {
     if (!team_) {
       memories_.resize(n_most_);
-      team_ = std::make_unique<ThreadTeam>(n_most_ - 1);
+      team_ = std::make_unique<compute::WorkTeam>(static_cast<int>(n_most_ - 1));
     }
-    std::vector<std::chrono::nanoseconds> times(jobs.size());
-    team_->Run(jobs.size(), n_threads - 1, [&](size_t i, size_t thread) {
-      const auto begun = ThreadTime();
-      results[i] = Sample(jobs[i], memories_[thread]);
-      times[i] = ThreadTime() - begun;
-    });
-    for (const auto time : times) work += time;
+    const auto take = [](void* data, int part, int) {
+      auto& its_step = *static_cast<Step*>(data);
+      its_step.sampler.TakeJobs(its_step, static_cast<size_t>(part));
+    };
+    team_->Run(static_cast<int>(n_threads), take, &step);
   }
-  choice_.Learn(n_threads, jobs.size(), work, std::chrono::steady_clock::now() - started);
-  return results;
+  choice_.Learn(n_threads, jobs.size(), std::chrono::nanoseconds(step.work),
+                std::chrono::steady_clock::now() - started);
+  return std::move(step.results);
+}
+
+void StepSampler::TakeJobs(Step& step, size_t part) {
+  const auto begun = ThreadTime();
+  for (size_t i = step.next++; i < step.jobs.size(); i = step.next++)
+    step.results[i] = Sample(step.jobs[i], memories_[part]);
+  step.work += (ThreadTime() - begun).count();
 }
 
 Sampled StepSampler::Sample(SampleJob& job, SamplingMemory& memory) const {

@@ -11,11 +11,11 @@
 #include <span>
 #include <vector>
 
+#include "core/compute/device/work_team.h"
 #include "core/llama/event.h"
+#include "core/llama/loop/thread_choice.h"
 #include "core/llama/model/model.h"
 #include "core/llama/sampling/sampler.h"
-#include "core/llama/threads/thread_choice.h"
-#include "core/llama/threads/thread_team.h"
 #include "core/llama/schedule/sequence.h"
 
 namespace aana::llama {
@@ -35,7 +35,7 @@ struct Sampled {
 };
 
 // Chooses the next tokens of the sequences of a step, on several threads where that takes less time. A sequence is the
-// work of one thread, and each thread has memory of its own, so the tokens do not depend on the number of threads.
+// work of one thread, and each has memory of its own, so the tokens do not depend on the number of threads.
 class StepSampler {
  public:
   // `model` must outlive this. At most `n_threads` threads, the calling one among them, each with work of at least
@@ -48,14 +48,18 @@ class StepSampler {
   SamplingMemory& memory() { return memories_.front(); }
 
  private:
+  struct Step;
+
   Sampled Sample(SampleJob& job, SamplingMemory& memory) const;
+  // Samples for jobs that no other part takes, one after another.
+  void TakeJobs(Step& step, size_t part);
 
   const Model& model_;
   const int32_t n_context_;
   const size_t n_most_;
   ThreadChoice choice_;
-  std::vector<SamplingMemory> memories_;  // of each thread
-  std::unique_ptr<ThreadTeam> team_;      // made when it is needed first; it uses the memories
+  std::vector<SamplingMemory> memories_;     // of each part of a step
+  std::unique_ptr<compute::WorkTeam> team_;  // made when it is needed first; it uses the memories
 };
 
 }  // namespace aana::llama

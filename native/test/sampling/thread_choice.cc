@@ -1,17 +1,13 @@
-// Threads that choose tokens, and how many of them.
-#include <latch>
+// How many threads choose tokens.
 #include <string>
-#include <vector>
 
 #include "../check.h"
-#include "core/llama/threads/thread_choice.h"
-#include "core/llama/threads/thread_team.h"
+#include "core/llama/loop/thread_choice.h"
 #include "tests.h"
 
 namespace aana::test {
 
 using llama::ThreadChoice;
-using llama::ThreadTeam;
 using Seconds = ThreadChoice::Seconds;
 
 namespace {
@@ -26,37 +22,7 @@ void ExpectThreads(ThreadChoice& choice, size_t n_sequences, size_t n) {
 
 }  // namespace
 
-void TestThreadTeam() {
-  Test("each part is done once, round after round", [] {
-    ThreadTeam team(3);
-    for (size_t n_parts = 0; n_parts < 300; n_parts++) {
-      std::vector<int> n_done(n_parts);
-      team.Run(n_parts, n_parts % 5, [&](size_t part, size_t) { n_done[part]++; });
-      for (const int n : n_done) Expect(n == 1, "a part was done " + std::to_string(n) + " times");
-    }
-  });
-  Test("parts are done at the same time, by as many threads as are wanted", [] {
-    ThreadTeam team(3);
-    Expect(team.n_helpers() == 3, "threads are missing");
-    std::vector<size_t> thread_by_part(3);
-    std::latch all_begun(3);
-    team.Run(3, 2, [&](size_t part, size_t thread) {
-      thread_by_part[part] = thread;
-      all_begun.arrive_and_wait();
-    });
-    int n_callers = 0;
-    for (const auto thread : thread_by_part) n_callers += thread == 0 ? 1 : 0;
-    Expect(n_callers == 1,
-           "the caller did " + std::to_string(n_callers) + " of three parts that waited for each other");
-  });
-  Test("the caller does all parts where nobody helps", [] {
-    for (const size_t n_helpers : {0, 2}) {
-      ThreadTeam team(n_helpers);
-      size_t n_done = 0;
-      team.Run(5, 0, [&](size_t, size_t thread) { n_done += thread == 0 ? 1 : 0; });
-      Expect(n_done == 5, std::to_string(n_done) + " of 5 parts");
-    }
-  });
+void TestThreadChoice() {
   Test("one thread chooses little work, and more threads as much as is worth waking them", [] {
     ThreadChoice choice(4, kLeast);
     ExpectThreads(choice, 8, 1);  // nothing is known
