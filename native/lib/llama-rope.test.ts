@@ -21,10 +21,11 @@ function test(title: string, run: () => Promise<void>): void {
   else process.stdout.write(`SKIP ${title}: the native addon is not built\n`);
 }
 
-/** Returns the log-probabilities of the tokens of a long prompt. */
+/** Returns the log-probabilities of the tokens of a prompt that fills most of the longest context. */
 async function scores(modelPath: string, changes: Partial<LlamaLoadOptions>): Promise<readonly number[]> {
-  await using llama = await TestEngine.load({ modelPath, maxSequences: 1, ...changes });
-  const id = llama.submit(`${prompt} `.repeat(30), { promptLogprobs: 0, maxTokens: 1 });
+  await using llama = await TestEngine.load({ modelPath, contextTokens: 0, maxSequences: 1, ...changes });
+  const text = `${prompt} `.repeat(Math.floor(llama.engine.info.contextTokens / 6));
+  const id = llama.submit(text, { promptLogprobs: 0, maxTokens: 1 });
   await llama.finish(id);
   return llama
     .of(id)
@@ -34,9 +35,11 @@ async function scores(modelPath: string, changes: Partial<LlamaLoadOptions>): Pr
 
 const scaled = (type: 'linear' | 'yarn') =>
   ({ type, factor: 4, originalTokens: TRAINED, betaFast: 32, betaSlow: 1 }) as const;
+/** A file states the length that scaling gives. */
+const extended = { contextTokens: 4 * TRAINED };
 const kinds: readonly [string, TinyLlamaOptions, Partial<LlamaLoadOptions>][] = [
-  ['linear', { rope: { scaling: scaled('linear') } }, { ropeScaling: scaled('linear') }],
-  ['yarn', { rope: { scaling: scaled('yarn') } }, { ropeScaling: scaled('yarn') }],
+  ['linear', { ...extended, rope: { scaling: scaled('linear') } }, { ropeScaling: scaled('linear') }],
+  ['yarn', { ...extended, rope: { scaling: scaled('yarn') } }, { ropeScaling: scaled('yarn') }],
   ['another base', { rope: { base: 1_000_000 } }, { ropeFrequencyBase: 1_000_000 }],
 ];
 for (const [name, stated, changes] of kinds)
@@ -45,7 +48,10 @@ for (const [name, stated, changes] of kinds)
     writeTinyLlama(path, stated);
     const own = await scores(plain, changes);
     assert.equal(own, await scores(path, {}));
-    assert.is.not(String(own), String(await scores(plain, {})));
+    assert.is(own.length > TRAINED, changes.ropeScaling !== undefined, `${own.length} tokens`);
+    // Without the changes, the same tokens have other scores.
+    const unscaled = await scores(plain, {});
+    assert.is.not(String(own.slice(0, unscaled.length)), String(unscaled));
   });
 
 test('let a sequence hold more than what the model was trained with', async () => {
@@ -57,6 +63,25 @@ test('let a sequence hold more than what the model was trained with', async () =
     assert.ok(end.promptTokens > TRAINED);
     assert.is(end.completionTokens, 3);
   }
+});
+
+test('are those of what was kept on disk, also of tokens beyond the trained length', async () => {
+  const promptCache = { folder: join(folder, 'prompts'), maxBytes: 1e9, minTokens: 16 };
+  const options = { modelPath: plain, contextTokens: 0, maxSequences: 1, ropeScaling: scaled('yarn') };
+  const long = 'Once '.repeat(TRAINED + 200);
+  const answerOf = async (changes: Partial<LlamaLoadOptions>): Promise<readonly [string, number]> => {
+    await using llama = await TestEngine.load({ ...options, ...changes });
+    const { text } = await llama.generate(long, { maxTokens: 20, ignoreEos: true });
+    return [text, llama.engine.counts.restoredTokens];
+  };
+  const [text, none] = await answerOf({ promptCache });
+  const [again, restored] = await answerOf({ promptCache });
+  assert.is(none, 0);
+  assert.ok(restored > TRAINED, `${restored} tokens`);
+  assert.is(again, text);
+  // Keys with other positions are those of another model.
+  const [, others] = await answerOf({ promptCache, ropeScaling: scaled('linear') });
+  assert.is(others, 0);
 });
 
 test('are checked', async () => {
