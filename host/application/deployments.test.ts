@@ -4,6 +4,7 @@ import { kill } from 'node:process';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
+import { delay } from '../base/core/abort.ts';
 import { LogLevels } from '../base/core/log/log-levels.ts';
 import { createLogger } from '../base/core/log/logger.ts';
 import { SentimentDeployment } from '../inference/deployments/fixtures/sentiment-deployment.ts';
@@ -115,6 +116,7 @@ async function said(app: AanaApp, until: (status: string) => boolean): Promise<S
     // The state can change between the two answers, so they are not compared with each other.
     if (before === app.status().status) for (const answer of answers) seen.add(answer);
     if (until(app.status().status)) return seen;
+    await delay(10);
   }
 }
 
@@ -182,7 +184,10 @@ Deployments('the application is ready while one sleeps or is scaled, changed, ad
     let hasEnded = false;
     const done = step().finally(() => (hasEnded = true));
     done.catch(() => {}); // seen below
-    while (!hasEnded) assert.is(await ready(), 200, `step ${n}`);
+    while (!hasEnded) {
+      assert.is(await ready(), 200, `step ${n}`);
+      await delay(5);
+    }
     await done;
   }
 });

@@ -82,7 +82,7 @@ Guards('a request that waits gets pings, and its answer afterwards', async () =>
 });
 
 Guards('an error in a stream is its last event, which the client throws', async () => {
-  await using at = await endless({ limits: { invocation_timeout_s: 6 } });
+  await using at = await endless({ limits: { invocation_timeout_s: 2 } });
   let pieces = 0;
   const stream = clientOf(at).messages.stream(ENDLESS);
   stream.on('text', () => (pieces += 1));
@@ -94,7 +94,7 @@ Guards('an error in a stream is its last event, which the client throws', async 
   const [, last] = /event: error\ndata: (.*)\n\n$/.exec(text) ?? [];
   assert.equal(JSON.parse(last ?? 'null'), {
     type: 'error',
-    error: { type: 'timeout_error', message: 'the request was ended after 6 seconds' },
+    error: { type: 'timeout_error', message: 'the request was ended after 2 seconds' },
     request_id: response.headers.get('request-id'),
   });
   assert.not(text.includes('message_stop'));

@@ -238,7 +238,7 @@ Guards('a request that waits gets comments, and its answer afterwards', async ()
 });
 
 Guards('an error in a stream is its last event, which the client throws', async () => {
-  await using at = await endless({ limits: { invocation_timeout_s: 6 } });
+  await using at = await endless({ limits: { invocation_timeout_s: 2 } });
   const request = { ...HELLO, model: 'endless', ...ENDLESS, stream: true } as const;
   let chunks = 0;
   const read = async (): Promise<void> => {
@@ -248,7 +248,7 @@ Guards('an error in a stream is its last event, which the client throws', async 
   assert.ok(chunks > 1);
   assert.equal([error.code, error.type], ['timeout_error', 'server_error']);
   const text = await (await at.post('/v1/chat/completions', request)).text();
-  assert.match(text, /data: \{"error":\{"message":"the request was ended after 6 seconds"[^\n]*\n\n$/);
+  assert.match(text, /data: \{"error":\{"message":"the request was ended after 2 seconds"[^\n]*\n\n$/);
   assert.not(text.includes('[DONE]'));
 });
 

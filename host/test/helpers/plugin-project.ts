@@ -35,10 +35,10 @@ export function runNode(project: string, ...args: readonly string[]): string {
   return stdout;
 }
 
-/** Compiles the project strictly and runs its tests. Returns the number of passed tests. */
-export function testProject(project: string): number {
+/** Compiles a project strictly and runs its tests, the compiled `files`. Returns the number of passed tests. */
+export function testProject(project: string, files: readonly string[] = ['build/index.test.js']): number {
   runNode(project, join(packageRoot, 'node_modules/typescript/bin/tsc'));
-  const report = runNode(project, '--test', '--test-reporter=tap', 'build/index.test.js');
+  const report = runNode(project, '--test', '--test-reporter=tap', ...files);
   return Number(/^# pass (\d+)$/m.exec(report)?.[1] ?? 0);
 }
 

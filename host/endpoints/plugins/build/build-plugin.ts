@@ -10,7 +10,7 @@ import { positionsPath, SourcePositions } from './source-positions.ts';
 import { findBuildTools, toolVersions } from './build-tools.ts';
 import { type BuildLimits, ContainedBuild, defaultBuildLimits } from './contained-build.ts';
 import { guestWorld } from './guest-world.ts';
-import type { BuildPlan, NextBuild } from './next-build.ts';
+import type { BegunBuilds, BuildPlan, NextBuild } from './next-build.ts';
 import { PluginFiles } from './plugin-files.ts';
 import { prepareFolder } from '../sandbox/code-folder.ts';
 
@@ -29,7 +29,7 @@ export interface BuildOptions {
   readonly limits?: BuildLimits | undefined;
   readonly signal?: AbortSignal | undefined;
   /** A build that may have been begun for this one. */
-  readonly next?: NextBuild | undefined;
+  readonly next?: BegunBuilds | undefined;
 }
 
 export interface BuildResult {

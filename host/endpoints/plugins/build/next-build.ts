@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { PluginManifest } from '../set/manifest.ts';
 import { type BuildLimits, ContainedBuild } from './contained-build.ts';
-import type { Workshop } from './make-component.ts';
+import type { MadeComponent, Workshop } from './make-component.ts';
 
 /** What a build needs beside the sources. */
 export interface BuildPlan {
@@ -12,8 +12,19 @@ export interface BuildPlan {
   readonly limits: BuildLimits;
 }
 
+/** A build that waits for the manifest of its plugin. */
+export interface BegunBuild {
+  finish(manifest: PluginManifest, signal?: AbortSignal): Promise<MadeComponent>;
+}
+
+/** Where a build may have been begun already, or is done in another way than in a process of its own. */
+export interface BegunBuilds {
+  /** Returns the build that fits, if there is one. It is then the caller's. */
+  take(plan: BuildPlan): Promise<BegunBuild | undefined>;
+}
+
 /** A build that is begun before it is needed: the next one of a plugin whose author changes it. */
-export class NextBuild {
+export class NextBuild implements BegunBuilds {
   #key = '';
   #begun: Promise<ContainedBuild> | undefined;
 
@@ -27,7 +38,6 @@ export class NextBuild {
     await this.#begun;
   }
 
-  /** Returns the build that was begun, if it fits. It is then the caller's. */
   async take(plan: BuildPlan): Promise<ContainedBuild | undefined> {
     if (this.#key !== keyOf(plan)) return undefined;
     const begun = await this.#begun?.catch(() => undefined);

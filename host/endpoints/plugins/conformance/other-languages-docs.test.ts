@@ -1,4 +1,5 @@
 // The plugins of docs/plugins-other-languages.md, built by its commands.
+import { spawnSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,10 +9,11 @@ import { AanaError } from '../../../base/core/errors.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
 import { skip } from '../../../test/skip.ts';
-import { assemblyScriptGuest, installCompiler } from '../fixtures/assemblyscript/guest.ts';
+import { assemblyScriptGuest, assemblyScriptTools, installCompiler } from '../fixtures/assemblyscript/guest.ts';
+import { testCacheDir } from '../fixtures/build-test-plugin.ts';
 import { cGuest } from '../fixtures/c/guest.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
-import { compile, findCommands, type Guest } from '../fixtures/guest.ts';
+import { compile, findCommands, type Guest, keptGuest } from '../fixtures/guest.ts';
 import { componentizePy, installComponentizePy } from '../fixtures/python/compiler.ts';
 import { rustGuest } from '../fixtures/rust/guest.ts';
 import { starlingMonkeyGuest } from '../fixtures/starlingmonkey/guest.ts';
@@ -109,9 +111,18 @@ for (const { shell, source, tools, guest, manifest = 'plugin.json', env } of lan
     await installInto(dir);
     await writeFile(join(dir, 'plugin.json'), blocks.get(manifest)!);
     await writeFile(join(dir, source), blocks.get(source)!);
-    await compile('bash', ['-euc', blocks.get(shell)!], { cwd: dir, ...(env && { env }) });
+    // Built once for each state of the page, the world and the tools.
+    const versions = tools.map((tool) => spawnSync(tool, ['--version'], { encoding: 'utf8' }).stdout);
+    const texts = [...versions, assemblyScriptTools, ...[shell, manifest, source].map((name) => blocks.get(name)!)];
+    const component = join(dir, 'dist', 'count-tokens.wasm');
+    const made = await keptGuest(texts, [join(packageRoot, 'wit')], async () => {
+      await compile('bash', ['-euc', blocks.get(shell)!], { cwd: dir, ...(env && { env }) });
+      return readFile(component);
+    });
+    await mkdir(join(dir, 'dist'), { recursive: true });
+    await writeFile(component, made);
     const ports = Object.assign(new FakePorts(), { deployments: tokens });
-    const cacheDir = join(dir, 'cache');
+    const cacheDir = testCacheDir();
     // As for `dev`, because these components are large and run a few times.
     const host = new PluginHost({ sandbox: testSandbox, ports, cacheDir, log: silentLogger, isFast: true });
     try {

@@ -30,7 +30,7 @@ else {
 
   Capabilities.before(async (context) => {
     dir = await mkdtemp(join(tmpdir(), 'aana-extism-'));
-    await cp(await compileFixture(compiler.dir, 'capabilities'), join(dir, 'dist', 'capable.wasm'));
+    await cp(await compileFixture(compiler, dir, 'capabilities'), join(dir, 'dist', 'capable.wasm'));
     const manifest = {
       name: 'capable',
       version: '1.0.0',

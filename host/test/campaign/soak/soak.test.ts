@@ -20,9 +20,9 @@ Soaking('a slope is that of the nearest line, with its standard error', () => {
 if (cannotRun === undefined && process.platform === 'linux')
   Soaking('answers every kind of request, and leaves no descriptor, file, process or much memory', async () => {
     const { problems, requests, deliveries, rests } = await soak({
-      seconds: 12,
+      seconds: 9,
       every: 3,
-      warmUp: 4,
+      warmUp: 3,
       clients: 4,
       pauseMs: 50,
       seed: 1,

@@ -26,7 +26,7 @@ function campaignTest(databases: TestDatabases, hosts: number): void {
         hosts,
         strikes: (hostsOfRun, random) => killAll(hostsOfRun, random, 1),
         seed,
-        clients: 4,
+        clients: 2,
       });
       assert.is(problems.join('\n'), '');
       assert.equal(strikes, { host: 1, plugin: 1, replica: 1 });
@@ -67,7 +67,7 @@ for (const group of faultGroups({ silenceMs: 2000, lockMs: 2000 })) {
     const tell = (line: string): void => void leftOut.push(line);
     try {
       const once = { short: 1, long: 1 };
-      const options = { folder, groups: [group], perRound: once, aims: once, clients: 4, seed, tell };
+      const options = { folder, groups: [group], perRound: once, aims: once, clients: 2, seed, tell };
       const rounds = await runRounds(options);
       if (rounds.length === 0) return skip(`tasks under ${group.name}`, leftOut.join(', '));
       assert.is(rounds.flatMap(({ problems }) => problems).join('\n'), '');
