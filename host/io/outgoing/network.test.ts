@@ -195,9 +195,10 @@ NetworkSuite('each scheme has its own proxy', () => {
 });
 
 NetworkSuite('an unusable file of authorities is named in a ConfigError', () => {
-  const empty = join(folder, 'empty.pem');
+  const [empty, broken] = [join(folder, 'empty.pem'), join(folder, 'broken.pem')];
   writeFileSync(empty, 'no certificate');
-  for (const file of [join(folder, 'missing.pem'), empty, folder]) {
+  writeFileSync(broken, '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
+  for (const file of [join(folder, 'missing.pem'), empty, broken, folder]) {
     assert.throws(
       () => network({ authorityFiles: [file] }),
       (error: Error) => error.name === 'ConfigError' && error.message.includes(file),
