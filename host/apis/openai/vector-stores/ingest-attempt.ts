@@ -1,4 +1,4 @@
-import { publicMessage, toErrorRecord } from '../../../base/core/errors.ts';
+import { fail, publicMessage, toErrorRecord } from '../../../base/core/errors.ts';
 import type { RequestContext } from '../../../base/core/request-context.ts';
 import type { StoredFiles } from '../../../data/files/index.ts';
 import {
@@ -78,7 +78,8 @@ export class IngestAttempt {
       if (!store || !file) break;
       const model = embeddingModel(this.#options, deployments);
       if (model.name === store.model) await this.#ingest(store, file, model, context);
-      else await renew(store, model.name); // another run has the files then
+      else if (store.isSettled) await renew(store, model.name); // another run has the files then
+      else throw ofOtherHost(store, model); // it may work on the task
     }
     // If the last files of a renewal were removed.
     await this.#write(context, (repositories) => repositories.vectorStoresOf(userId).endRenewal(storeId));
@@ -172,4 +173,12 @@ export class IngestAttempt {
   #write<T>({ signal }: Context, work: (repositories: Repositories) => Promise<T>): Promise<T> {
     return whileUnavailable(() => this.#options.storage.write(work), signal);
   }
+}
+
+function ofOtherHost({ id, model }: VectorStoreRecord, { name }: EmbeddingModel): Error {
+  return fail(
+    'NoEmbeddingModel',
+    `the vector store ${id} has vectors of ${model} since some minutes, and this host makes those of ${name}; ` +
+      'hosts of one database need the same embedding model',
+  );
 }

@@ -61,6 +61,67 @@ test('gets new vectors from its texts, and is searched by words until then', asy
   }
 });
 
+test('is not renewed in turns by hosts with different models', async () => {
+  const folder = makeFolder();
+  const start = (model: string): Promise<AanaApp> => {
+    const path = join(folder, `${model}.gguf`);
+    writeTinyBert(path);
+    const app = makeApp(folder, {}, { cache_dir: process.env['AANA_CACHE_DIR'] ?? folder });
+    app.registerDeployment(
+      'embedder',
+      LlamaEmbeddingDeployment.options({ user_config: { model_id: path, model_kwargs: { n_threads: 1 } } }),
+    );
+    return started(app);
+  };
+  const clientOf = (app: AanaApp): OpenAI => new OpenAI({ baseURL: `${app.url}/v1`, apiKey: 'none', maxRetries: 0 });
+  const add = async (client: OpenAI, id: string, name: string): Promise<string> => {
+    const text = Buffer.from('the cat sat on the house');
+    const file = await client.files.create({ file: await toFile(text, name), purpose: 'user_data' });
+    await client.vectorStores.files.create(id, { file_id: file.id });
+    return file.id;
+  };
+  let app = await start('first');
+  try {
+    let client = clientOf(app);
+    const { id } = await client.vectorStores.create({});
+    const store = () => app.storage.read((repositories) => repositories.vectorStoresOf(null).read(id));
+    const isWhole = async (): Promise<boolean> => (await client.vectorStores.retrieve(id)).status === 'completed';
+    const search = async (): Promise<number> => (await client.vectorStores.search(id, { query: 'cat' })).data.length;
+    const swap = async (model: string): Promise<void> => {
+      await app.shutdown({ graceMs: 0 });
+      app = await start(model);
+      client = clientOf(app);
+    };
+    await add(client, id, 'a.txt');
+    await until(isWhole);
+    await swap('second');
+    assert.is(await search(), 1);
+    await until(isWhole);
+    const renewed = (await store())!;
+
+    await swap('first');
+    assert.is(await search(), 1, 'by words');
+    const added = await add(client, id, 'b.txt');
+    const taskIsPutOff = async (): Promise<boolean> =>
+      (await app.storage.read(({ connection }) => connection.query('select 1 from tasks where unserved_ms > 0')))
+        .length > 0;
+    await until(taskIsPutOff);
+    assert.equal([(await store())!.generation, (await store())!.model], [renewed.generation, renewed.model]);
+    assert.is((await client.vectorStores.files.retrieve(added, { vector_store_id: id })).status, 'in_progress');
+
+    await app.storage.write(({ connection }) =>
+      connection.query('update vector_stores set renewed_at = 0 where id = $1', [id]),
+    );
+    assert.is(await search(), 1);
+    await until(isWhole);
+    assert.is((await store())!.generation, renewed.generation + 1);
+    assert.is(await search(), 2);
+  } finally {
+    await app.shutdown({ graceMs: 0 });
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
 test('is not renewed by keys that allow other models', async () => {
   const model = (path: string) => {
     writeTinyBert(path);

@@ -82,7 +82,8 @@ export function requireUnexpired({ id, isExpired }: VectorStoreRecord): void {
 
 /**
  * Returns the texts of stores that fit best, the best first. A store whose vectors another model has made gets new ones
- * in a task; until they are there, its texts are found by their words.
+ * in a task; until they are there, its texts are found by their words. So are those of a store whose model another host
+ * has just changed.
  */
 export async function searchStores(
   scope: SearchScope,
@@ -94,13 +95,11 @@ export async function searchStores(
   const current: VectorStoreRecord[] = [];
   for (const store of stores) {
     requireUnexpired(store);
-    const isDue = store.model !== model.name || isAbandoned(store);
+    const isDue = store.model === model.name ? isAbandoned(store) : store.isSettled;
     if (isDue) await scope.stores.renew(store, model.name, scope.deployments);
     current.push(isDue ? ((await scope.stores.find(store.id)) ?? store) : store);
   }
-  const vectors = current.some(({ source_generation: source }) => source === null)
-    ? await model.embed(query.queries, context)
-    : [];
+  const vectors = current.some((store) => hasVectors(store, model)) ? await model.embed(query.queries, context) : [];
   const storage = scope.storage.inTrace(context.traceparent);
   const found = new Map<string, FoundText>();
   for (const store of current)
@@ -113,6 +112,11 @@ export async function searchStores(
     .filter(({ score }) => score >= query.threshold)
     .toSorted((one, other) => other.score - one.score)
     .slice(0, query.limit);
+}
+
+/** Returns whether all texts of a store have vectors of this model. */
+function hasVectors({ source_generation: source, model: own }: VectorStoreRecord, model: EmbeddingModel): boolean {
+  return source === null && own === model.name;
 }
 
 /** Returns whether nothing makes the new vectors of a store any more, because the task that did was lost. */
@@ -130,7 +134,7 @@ async function searchStore(
   { text, vector, filter, limit, byVectors }: Asked,
 ): Promise<[string, FoundText][]> {
   const { source_generation: source } = store;
-  const how = source === null ? { model: model.name, vector, ...(!byVectors && { text }) } : { text };
+  const how = hasVectors(store, model) ? { model: model.name, vector, ...(!byVectors && { text }) } : { text };
   const found = await storage.read(async (repositories): Promise<[string, FoundText][]> => {
     const { texts } = repositories.vectorStoresOf(userId);
     const name = collectionOf(store, source ?? store.generation);

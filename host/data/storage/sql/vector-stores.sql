@@ -37,7 +37,7 @@ order by expires_at limit $2
 -- What makes the vectors has changed. The collection of the generation before keeps the texts until they have new ones.
 -- statement: renew
 update vector_stores set model = $4, generation = generation + 1,
-  source_generation = coalesce(source_generation, generation)
+  source_generation = coalesce(source_generation, generation), renewed_at = $5
 where id = $1 and owner = $2 and generation = $3 returning *
 
 -- statement: unread

@@ -13,6 +13,8 @@ export interface VectorStoreRow {
   readonly generation: number;
   /** The generation whose texts get new vectors; null when all of them have some. */
   readonly source_generation: number | null;
+  /** When the model changed last. */
+  readonly renewed_at: number | null;
   /** Days without use after which the store expires; null is never. */
   readonly expires_after_days: number | null;
   readonly created_at: number;

@@ -37,6 +37,8 @@ export interface VectorStoreRecord extends VectorStoreRow {
   /** Of the texts of its files with their vectors. */
   readonly usage_bytes: number;
   readonly isExpired: boolean;
+  /** Whether another model may make its vectors: its model has not changed in the last minutes. */
+  readonly isSettled: boolean;
 }
 
 /** A page in the order of ids. The items of `after` and `before` may be gone. */
@@ -51,6 +53,8 @@ export interface IdPage {
 const BEHIND = '~';
 /** The use of a store is noted again after this time. */
 const TOUCH_EVERY_MS = 60_000;
+/** Hosts with different models take the vectors of a store from each other once in this time, not all the time. */
+const SETTLED_AFTER_MS = 600_000;
 
 /** Returns the ids between which a page in the order of ids lies. */
 export function boundsOf({ after, before, order }: IdPage): readonly [above: string, below: string] {
@@ -131,7 +135,7 @@ export class VectorStoreRepository extends CallerRepository {
    * makes their vectors from the texts that are stored. Returns false if another transaction has done so already.
    */
   async renew(store: VectorStoreRow, model: string, runId: string): Promise<boolean> {
-    const values = [store.id, this.owner, store.generation, model];
+    const values = [store.id, this.owner, store.generation, model, this.connection.now()];
     const [renewed] = await this.connection.query<VectorStoreRow>(sql.renew, values);
     if (!renewed) return false;
     if (renewed.source_generation === store.generation) {
@@ -163,6 +167,7 @@ export class VectorStoreRepository extends CallerRepository {
         counts: countsOf(own),
         usage_bytes: own.reduce((sum, { bytes }) => sum + bytes, 0),
         isExpired: store.expires_at !== null && store.expires_at <= now,
+        isSettled: store.renewed_at === null || store.renewed_at <= now - SETTLED_AFTER_MS,
       };
     });
   }

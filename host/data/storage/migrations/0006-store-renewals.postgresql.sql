@@ -1,0 +1,2 @@
+-- When another model began to make the vectors of a store; null if none has.
+alter table vector_stores add column renewed_at bigint;
