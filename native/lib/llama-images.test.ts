@@ -81,6 +81,12 @@ for (const kind of KINDS)
     assert.is.not(blind.text, first.text);
     const own = endOf(first).promptTokens - endOf(blind).promptTokens;
     assert.ok(own >= IMAGE_TOKENS, `${own} tokens of an image`);
+    const { imageTokens = 0 } = endOf(first);
+    assert.ok(imageTokens >= IMAGE_TOKENS && imageTokens <= own, `${imageTokens} of ${own} tokens are the image's`);
+    assert.is(endOf(await llama.generate(asked(lions, QUESTION), { maxTokens: 0 })).imageTokens, imageTokens);
+    assert.equal([endOf(blind).imageTokens, endOf(blind).audioTokens], [undefined, undefined]);
+    const { encodedMedia, keptMedia } = llama.engine.counts;
+    assert.equal([encodedMedia, keptMedia], [2, 1], 'each image is encoded once');
     assert.is(await llama.count(asked(lions, QUESTION)), endOf(first).promptTokens);
   });
 

@@ -395,9 +395,8 @@ const spoken = await client.chat.completions.create({ model: 'llm_deployment', m
 \`limits.max_files\` parts. The server holds it in memory.
 - For a transcript, a key for single models needs the scope of that deployment, too.
 - \`usage.prompt_tokens_details.audio_tokens\` of a chat completion tells the tokens that the model has heard.
-- Without the setting, audio for a model that does not hear is refused (400). A response in the background has the \
-transcript, also with a model that hears, and requests of a batch take audio only for a model that hears. \
-\`/v1/responses/input_tokens\` and \`/v1/messages\` take no audio.
+- Without the setting, audio for a model that does not hear is refused (400). Requests of a batch and \
+\`/v1/responses/input_tokens\` take audio only for a model that hears, and \`/v1/messages\` takes none.
 - A file of the user is read as text, a stored one by its \`file_id\`, and one in the request as \`file_data\`, which \
 is base64 or a data URL: \`{"type": "file", "file": {"file_id"}}\` in \`/v1/chat/completions\`, and \`{"type": \
 "input_file", "file_id"}\` in \`/v1/responses\` and \`/v1/responses/input_tokens\`. It becomes a text in the same \
@@ -442,11 +441,16 @@ say. SVG is refused.
 addition to \`limits.max_json_bytes\`. A fetched image may have as many bytes. Images of more than 64 megapixels \
 (413), and those whose longer side is more than 200 times the shorter one (400), are refused. An image of more than 4 \
 megapixels is scaled down before the model gets it.
-- \`detail\` is accepted and has no effect: the projector decides how many tokens an image has. \`usage\` counts them \
-among the tokens of the prompt.
-- A stored response keeps its images as the client gave them, and opens them again when the dialog goes on. Images of \
-stored files (\`file_id\`), images in responses in the background, \`/v1/responses/input_tokens\`, and \
-\`overflow\`, \`truncation\`, \`prompt_logprobs\` and \`reproducible\` beside an image are refused (400).
+- \`detail\` is accepted and has no effect: the projector decides how many tokens an image has. \`usage\` counts \
+them among the tokens of the prompt, and \`usage.prompt_tokens_details.image_tokens\` (\`input_tokens_details\` in \
+\`/v1/responses\`) tells them.
+- A response in the background and a request of a batch open their images when they run: an image that cannot be \
+opened then is the error of the response or of the line. A line of a batch may have \`openai.image_input.max_bytes\` \
+of images in addition to \`limits.max_json_bytes\`, and a batch of messages as many in all.
+- A stored response keeps its images as the client gave them, and opens them again when the dialog goes on. Images \
+of stored files (\`file_id\`), and \`overflow\`, \`truncation\`, \`prompt_logprobs\` and \`reproducible\` beside an \
+image are refused (400).
+- An image in a message that the chat template of the model leaves out is refused (400).
 
 ## Batches
 

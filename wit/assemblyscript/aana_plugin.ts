@@ -183,14 +183,21 @@ export function imagePixels(image: Handle, width: u32, height: u32): Uint8Array 
 
 // --- Deployments (capability "deployments") ---
 
-/** Calls a method. `args` is a JSON object, in which `{"$audio": n}` stands for `audio[n]`. Returns JSON. */
-export function call(deployment: string, method: string, args: string, audio: Handle[] = []): string | null {
-  return textOrNull(deployments_call(put(deployment), put(method), put(args), handles(audio)));
+/**
+ * Calls a method. `args` is a JSON object, in which `{"$audio": n}` stands for `audio[n]`, and `{"$image": n}` for
+ * `images[n]`. Returns JSON.
+ */
+export function call(
+  deployment: string, method: string, args: string, audio: Handle[] = [], images: Handle[] = [],
+): string | null {
+  return textOrNull(deployments_call(put(deployment), put(method), put(args), handles(audio, images)));
 }
 
 /** Calls a streaming method. Closing the stream cancels it. */
-export function open(deployment: string, method: string, args: string, audio: Handle[] = []): Handle {
-  return deployments_open(put(deployment), put(method), put(args), handles(audio));
+export function open(
+  deployment: string, method: string, args: string, audio: Handle[] = [], images: Handle[] = [],
+): Handle {
+  return deployments_open(put(deployment), put(method), put(args), handles(audio, images));
 }
 
 /** Returns the values since the last call, at least one, as a JSON array. `[]` when the stream has ended. */
@@ -398,8 +405,9 @@ function textOrNull(block: u64): string | null {
   return block == 0 ? null : take(block);
 }
 
-function handles(audio: Handle[]): u64 {
-  return audio.length == 0 ? 0 : put('[' + audio.join(',') + ']');
+function handles(audio: Handle[], images: Handle[]): u64 {
+  if (audio.length + images.length == 0) return 0;
+  return put('{"audio":[' + audio.join(',') + '],"images":[' + images.join(',') + ']}');
 }
 
 @external('extism:host/env', 'input_offset')

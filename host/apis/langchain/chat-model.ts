@@ -251,6 +251,7 @@ const usageOf = (usage: GenerationDetails['usage']): UsageMetadata => ({
   total_tokens: usage.prompt_tokens + usage.completion_tokens,
   input_token_details: {
     cache_read: usage.cached_tokens,
+    ...(usage.image_tokens !== undefined && { image: usage.image_tokens }),
     ...(usage.audio_tokens !== undefined && { audio: usage.audio_tokens }),
   },
   output_token_details: { ...(usage.reasoning_tokens !== undefined && { reasoning: usage.reasoning_tokens }) },

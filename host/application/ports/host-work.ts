@@ -2,6 +2,7 @@ import {
   backgroundWork,
   batchWork,
   ingestWork,
+  largeMedia,
   mediaOpener,
   OPENAI_BATCHES,
   type SearchPorts,
@@ -27,16 +28,32 @@ function searchScopesOf(services: SearchServices, config: Config): SearchScopes 
   return (caller, rights) => searchScope(searchPorts(services, config), caller, rights);
 }
 
+type MediaServices = Pick<Services, 'directory' | 'uploads' | 'openMedia'>;
+
+/** Returns what opens the media of requests that tasks answer, and which media these may have beside their JSON. */
+function mediaOfWork(services: MediaServices, config: Config) {
+  const openai = mediaInput(services, config);
+  return {
+    openMedia: mediaOpener({ openai, limits: config.limits, tempDir: () => services.uploads.path() }),
+    largeParts: () => largeMedia(services.directory, { openai }),
+  };
+}
+
 /** Returns the work of tasks that make responses, over the parts of an application. */
-export function backgroundWorkOf(services: SearchServices & Pick<Services, 'responses'>, config: Config): HostWork {
+export function backgroundWorkOf(
+  services: SearchServices & MediaServices & Pick<Services, 'responses'>,
+  config: Config,
+): HostWork {
   const { storage, directory, responses } = services;
   const { openai, limits } = config;
+  const { openMedia, largeParts } = mediaOfWork(services, config);
   const endpoint = backgroundWork({
     storage,
     models: directory,
     responses,
     search: searchScopesOf(services, config),
-    maxDialogBytes: limits.max_json_bytes,
+    openMedia,
+    maxDialogBytes: () => limits.max_json_bytes + largeParts().bytes,
     maxStoredBytes: openai.responses.maximum_stored_bytes_per_user || undefined,
   });
   return { endpoint, workers: openai.responses.concurrent_background_responses, continues: false };
@@ -47,7 +64,7 @@ export const BATCH_FORMATS = [OPENAI_BATCHES, MESSAGE_BATCHES] as const;
 
 /** Returns the work of the tasks of batches, over the parts of an application. */
 export function batchWorkOf(
-  services: SearchServices & Pick<Services, 'files' | 'responses' | 'uploads' | 'openMedia'>,
+  services: SearchServices & MediaServices & Pick<Services, 'files' | 'responses'>,
   config: Config,
 ): HostWork {
   const { storage, files, directory, responses } = services;
@@ -61,11 +78,7 @@ export function batchWorkOf(
     models: directory,
     responses,
     search: searchScopesOf(services, config),
-    openMedia: mediaOpener({
-      openai: mediaInput(services, config),
-      limits,
-      tempDir: () => services.uploads.path(),
-    }),
+    ...mediaOfWork(services, config),
     strict,
     hostedTools,
     limits,

@@ -135,6 +135,7 @@ export type TokenLogprob = z.infer<typeof TokenLogprob>;
 const Usage = z.strictObject({
   prompt_tokens: tokens('Tokens of the prompt.'),
   cached_tokens: tokens('Tokens of the prompt that were computed for an earlier request.'),
+  image_tokens: z.optional(tokens('Tokens of the prompt that are images, where there is any.')),
   audio_tokens: z.optional(tokens('Tokens of the prompt that are audio, where there is any.')),
   completion_tokens: tokens('Tokens of the answer, with its reasoning; of all answers together with `n`.'),
   reasoning_tokens: z.optional(tokens('Tokens of the answer that are reasoning, where there is any.')),
@@ -203,6 +204,7 @@ const detailFields = {
       .strictObject({
         tokens: tokens('Tokens of the prompt, and with "shift" of the answer too.'),
         messages: z.optional(tokens('Messages of the dialog that were left out as a whole.')),
+        frames: z.optional(tokens('Frames of videos that were left out, which needs no `overflow`.')),
       })
       .check(z.describe('What the context had no room for, if `overflow` allows to drop it.')),
   ),

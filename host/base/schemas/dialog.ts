@@ -81,20 +81,49 @@ export const ChatMessage = z.strictObject({
 });
 export type ChatMessage = z.infer<typeof ChatMessage>;
 
-/** Images and audio of all messages of a dialog. */
+/** Images and audio of all messages of a dialog, without the frames of videos. */
 const MAX_MEDIA = 64;
+/** Frames of all videos of a dialog. */
+const MAX_FRAMES = 256;
+
+const Time = z.number().check(z.minimum(0), z.describe('Seconds from the start of the video.'));
+
+const ownParts = [
+  z.strictObject({ type: z.literal('text'), text: Text }),
+  z.strictObject({
+    type: z.literal('image'),
+    image: ImageReference,
+    time: z.optional(
+      Time.check(
+        z.describe('For a frame of a video: seconds from its start, which the model reads as a text before the image.'),
+      ),
+    ),
+  }),
+  z.strictObject({ type: z.literal('audio'), audio: AudioReference }),
+] as const;
 
 /** A text, an image or audio in a message. */
-export const ContentPart = z.discriminatedUnion(
+export const ContentPart = z.discriminatedUnion('type', ownParts);
+export type ContentPart = z.infer<typeof ContentPart>;
+
+const VideoFrame = z.union([z.strictObject({ time: Time, image: ImageReference }), ImageReference]);
+
+/** A part as a caller may write it: a video is a list of frames, with their times or without. */
+const ContentPartInput = z.discriminatedUnion(
   'type',
   [
-    z.strictObject({ type: z.literal('text'), text: Text }),
-    z.strictObject({ type: z.literal('image'), image: ImageReference }),
-    z.strictObject({ type: z.literal('audio'), audio: AudioReference }),
+    ...ownParts,
+    z.strictObject({
+      type: z.literal('video'),
+      video: z.array(VideoFrame).check(z.minLength(1), z.maxLength(MAX_FRAMES)),
+    }),
   ],
-  { error: ({ input }) => `must be "text", "image" or "audio": models take no content of the type ${typeOf(input)}.` },
+  {
+    error: ({ input }) =>
+      `must be "text", "image", "audio" or "video": models take no content of the type ${typeOf(input)}.`,
+  },
 );
-export type ContentPart = z.infer<typeof ContentPart>;
+type ContentPartInput = z.output<typeof ContentPartInput>;
 
 /** Returns what a part of an unknown type gives as its type. */
 function typeOf(part: unknown): string {
@@ -120,6 +149,23 @@ export const ImageChatDialog = z.strictObject({
 });
 export type ImageChatDialog = z.infer<typeof ImageChatDialog>;
 
+/** Images and videos of {@link promptDialog}. */
+export interface PromptMedia<Image> {
+  readonly images?: readonly Image[];
+  /** Each a list of frames, with their times in seconds or without. */
+  readonly videos?: readonly (readonly (Image | { readonly time: number; readonly image: Image })[])[];
+}
+
+/** Returns a dialog with one message of the user: the images, then the videos, then the text. */
+export function promptDialog<Image>(prompt: string, { images = [], videos = [] }: PromptMedia<Image> = {}) {
+  const content = [
+    ...images.map((image) => ({ type: 'image' as const, image })),
+    ...videos.map((video) => ({ type: 'video' as const, video })),
+    { type: 'text' as const, text: prompt },
+  ];
+  return { messages: [{ role: 'user' as const, content }] };
+}
+
 /** Returns whether a dialog has neither an image nor audio. */
 export function isTextDialog(dialog: ImageChatDialog): dialog is ChatDialog {
   return dialog.messages.every(({ content }) => typeof content === 'string');
@@ -133,8 +179,8 @@ export function textOfContent(content: DialogMessage['content']): string {
 
 const MessageInput = z
   .strictObject({
-    content: absent(z.union([Text, z.array(ContentPart).check(z.maxLength(MAX_CONTENT_PARTS))])).check(
-      z.describe('A text, or a list of texts, images and audio. A message with tool calls may have none.'),
+    content: absent(z.union([Text, z.array(ContentPartInput).check(z.maxLength(MAX_CONTENT_PARTS))])).check(
+      z.describe('A text, or a list of texts, images, videos and audio. A message with tool calls may have none.'),
     ),
     role: Role,
     name: absent(Name),
@@ -155,14 +201,22 @@ const MessageInput = z
       refuse('tool_call_id', 'only messages of the role tool answer a tool call.');
   });
 
-const hasMedia = (content: z.output<typeof MessageInput>['content']): content is ContentPart[] =>
-  Array.isArray(content) && content.some((part) => part?.type === 'image' || part?.type === 'audio');
+const isMedium = ({ type }: { readonly type: string }): boolean => type !== 'text';
 
-/** Returns the message with its content as one text, unless it has an image or audio. */
+/** Returns the parts of a content with each video as its frames. */
+const withFrames = (parts: readonly ContentPartInput[]): ContentPart[] =>
+  parts.flatMap((part): ContentPart[] =>
+    part.type !== 'video'
+      ? [part]
+      : part.video.map((frame) => ({ type: 'image', ...('time' in frame ? frame : { image: frame }) })),
+  );
+
+/** Returns the message with its content as one text, unless it has an image, a video or audio. */
 function withText(message: z.output<typeof MessageInput>): z.input<typeof DialogMessage> {
   const { role, content, name, reasoning_content: reasoning, tool_calls: calls, tool_call_id: callId } = message;
+  const parts = Array.isArray(content) && content.some(isMedium) ? withFrames(content) : undefined;
   return {
-    content: hasMedia(content) ? content : textOfContent(content ?? ''),
+    content: parts ?? textOfContent((content ?? '') as DialogMessage['content']),
     role,
     ...(typeof name === 'string' && { name }),
     ...(typeof reasoning === 'string' && { reasoning_content: reasoning }),
@@ -171,9 +225,18 @@ function withText(message: z.output<typeof MessageInput>): z.input<typeof Dialog
   };
 }
 
-/** Returns the number of images and audio in a message, which may be one that was refused. */
-const mediaIn = (message: Partial<DialogMessage> | undefined): number =>
-  Array.isArray(message?.content) ? message.content.filter((part) => part?.type !== 'text').length : 0;
+/** Whether a part is a frame of a video. Frames without a time count as images. */
+const isFrame = (part: ContentPart | undefined): boolean => part?.type === 'image' && part.time !== undefined;
+
+/** Returns the number of such parts in messages, of which some may have been refused. */
+const countParts = (
+  messages: readonly (Partial<DialogMessage> | undefined)[],
+  isCounted: (part: ContentPart | undefined) => boolean,
+): number =>
+  messages.reduce(
+    (sum, message) => sum + (Array.isArray(message?.content) ? message.content.filter(isCounted).length : 0),
+    0,
+  );
 
 /** A dialog as a caller may write it: contents may be lists or missing. Checking makes an {@link ImageChatDialog}. */
 export const ChatDialogInput = z.strictObject({
@@ -181,8 +244,12 @@ export const ChatDialogInput = z.strictObject({
     z.maxLength(MAX_MESSAGES),
     z.minLength(1),
     z.refine(
-      (messages) => messages.reduce((sum, message) => sum + mediaIn(message), 0) <= MAX_MEDIA,
+      (messages) => countParts(messages, (part) => part?.type !== 'text' && !isFrame(part)) <= MAX_MEDIA,
       `have more than ${MAX_MEDIA} images and audio.`,
+    ),
+    z.refine(
+      (messages) => countParts(messages, isFrame) <= MAX_FRAMES,
+      `have more than ${MAX_FRAMES} frames of videos.`,
     ),
   ),
 });

@@ -100,7 +100,7 @@ Images('a reference that does not fit its file, or is none, is refused by name',
   for (const content of [[null], [1], [{}], [[]], [{ type: 'image' }], 5, {}])
     assert.is((await errorOf(chat({ messages: [{ role: 'user', content }] }))).name, 'ValidationError');
   const sound = { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] };
-  assert.match((await errorOf(chat(sound))).message, /must be "text", "image" or "audio": .*"input_audio"/);
+  assert.match((await errorOf(chat(sound))).message, /must be "text", "image", "audio" or "video": .*"input_audio"/);
   const tokens = await errorOf(llm.call('tokenize', { dialog: seen(lions) } as never));
   assert.match(tokens.message, /the tokens of images and audio have no numbers/);
   assert.ok((await chat(seen(lions))).message.content.length > 0);

@@ -140,6 +140,7 @@ export class LlamaRequests {
       usage: {
         prompt_tokens: event.promptTokens,
         cached_tokens: event.reusedTokens,
+        ...(event.imageTokens !== undefined && { image_tokens: event.imageTokens }),
         ...(event.audioTokens !== undefined && { audio_tokens: event.audioTokens }),
         completion_tokens: event.completionTokens,
         ...(event.reasoningTokens > 0 && { reasoning_tokens: event.reasoningTokens }),

@@ -20,6 +20,7 @@ import type {
 import { withCalls } from './chat/chat-chunks.ts';
 import { activeTools, chatPrompt } from './chat/chat-prompt.ts';
 import { answerCount, samplingOfAnswer, several } from './chat/choices.ts';
+import { fitFrames, withDroppedFrames } from './chat/frames.ts';
 import { type Media, readMedia, requireRoom, requireTaken } from './chat/media.ts';
 import type { ChatArgs, CountTokensArgs, GenerateArgs } from './chat/text-arguments.ts';
 import { generate, type TextModel, textMethods } from './chat/text-methods.ts';
@@ -232,7 +233,7 @@ class Llama implements TextModel {
 
   async *#chatPieces(
     {
-      dialog,
+      dialog: given,
       sampling_params: sampling,
       assistant_prefix: prefix,
       response_format: format,
@@ -245,8 +246,11 @@ class Llama implements TextModel {
   ): AsyncGenerator<TextChunk, GenerationDetails> {
     let begin = prefix ?? '';
     const names = activeTools(options).map((tool) => tool.function.name);
-    const media = await this.readMedia(dialog);
     const cacheKey = this.#requests.cacheKeyOf(context);
+    const tokensOf = async (some: ImageChatDialog): Promise<number> =>
+      (await this.countTokens({ dialog: some, assistant_prefix: prefix ?? null, ...options }, context)).tokens;
+    const { dialog, dropped } = await fitFrames(given, this.#roomForPrompt(sampling), tokensOf);
+    const media = await this.readMedia(dialog);
     const { prompt, unbound } = chatPrompt(dialog, begin, options, cacheKey, media);
     const mustCall = prompt.toolRequired === true || prompt.requiredTool !== undefined;
     const ownOptions = { adapter, overflow, format, unbound, tellsPrompt, mustCall, begin };
@@ -259,7 +263,14 @@ class Llama implements TextModel {
       return [chunk];
     });
     if (begin !== '') yield { text: begin };
-    return details;
+    return withDroppedFrames(details, dropped);
+  }
+
+  /** Returns the tokens that a prompt may have, so that the answer has its room: at most half of the context. */
+  #roomForPrompt(sampling: SamplingParams | null | undefined): number {
+    const { contextTokens } = this.#engine.info;
+    const wanted = sampling?.max_tokens ?? this.#spec.default_sampling_params.max_tokens ?? contextTokens;
+    return contextTokens - Math.min(wanted, Math.ceil(contextTokens / 2));
   }
 
   async countTokens(

@@ -41,6 +41,9 @@ export interface LlamaCounts {
   readonly acceptedTokens: number;
   /** Tokens that were chosen. */
   readonly generatedTokens: number;
+  /** Images and audio of prompts that were encoded, and those whose embeddings an earlier request had left. */
+  readonly encodedMedia: number;
+  readonly keptMedia: number;
   /** Time of the steps, divided by the tokens of prompts and of answers in each. */
   readonly prefillSeconds: number;
   readonly decodeSeconds: number;
@@ -84,6 +87,8 @@ export type LlamaEvent =
       readonly promptTokens: number;
       /** Prompt tokens whose keys and values were still cached from an earlier request. */
       readonly reusedTokens: number;
+      /** Prompt tokens that are images. Absent: none. */
+      readonly imageTokens?: number;
       /** Prompt tokens that are audio. Absent: none. */
       readonly audioTokens?: number;
       readonly completionTokens: number;

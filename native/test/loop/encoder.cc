@@ -64,7 +64,8 @@ void TestEncoder() {
            std::promise<void> told;
            Inbox inbox;
            Outbox outbox([&] { told.set_value(); });
-           ImageEncoder encoder(inbox, outbox);
+           Counters counters;
+           ImageEncoder encoder(inbox, outbox, counters);
            WindowedProjector projector([&] {
              if (++n_windows < 3) return;
              if (is_stopped)

@@ -19,6 +19,7 @@ import { MESSAGE_BATCHES, MESSAGES_PATH } from './message-batches.ts';
 import { messageLines, unansweredResults } from './message-lines.ts';
 import {
   type ApiBatches,
+  largeImages,
   type OpenAiHttpOptions,
   readJsonRequest,
   requireBatch,
@@ -48,7 +49,7 @@ export function messageBatchRoutes(router: HostRouter, options: OpenAiHttpOption
       fails: [404, ...STORED_FAILURES],
     },
     async ({ ctx }) => {
-      const request = await readJsonRequest(ctx, MESSAGE_BATCH_FIELDS, options);
+      const request = await readJsonRequest(ctx, MESSAGE_BATCH_FIELDS, options, largeImages(openai.models, options));
       checkRequests(request, openai.maxBatchRequests);
       const caller = callerOf(ctx);
       const refusal = refusalToRun(caller, MESSAGES_PATH, undefined);

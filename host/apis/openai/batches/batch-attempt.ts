@@ -16,9 +16,10 @@ import {
   type TracedStorage,
   whileUnavailable,
 } from '../../../data/storage/index.ts';
+import type { LargeParts } from '../../http/request/request-body.ts';
 import { answerLine } from './answer-line.ts';
 import { type BatchFormat, type EndReason, formatOf } from './batch-format.ts';
-import { type BatchLine, readLine } from './batch-line.ts';
+import { type BatchLine, mostLineBytes, readLine } from './batch-line.ts';
 import { checkInput, type InputRules } from './check-input.ts';
 import { jsonLines, type JsonLine } from './json-lines.ts';
 
@@ -28,6 +29,8 @@ export interface BatchAttemptOptions {
   readonly files: StoredFiles;
   /** What one request may be. */
   readonly limits: JsonLimits;
+  /** Returns the media that it may have in addition. */
+  readonly largeParts: () => LargeParts;
   readonly maxRequests: number;
   /** Requests of one batch that run at the same time. */
   readonly concurrency: number;
@@ -223,15 +226,16 @@ export class BatchAttempt {
 
   async #lines(): Promise<AsyncGenerator<JsonLine, void>> {
     const file = await this.#options.files.open({ id: this.#batch.input_file_id, bytes: this.#owner.inputBytes });
-    return jsonLines(file, this.#rules.limits.max_json_bytes);
+    return jsonLines(file, mostLineBytes(this.#rules));
   }
 
   get #rules(): InputRules {
-    const { limits, maxRequests } = this.#options;
+    const { limits, largeParts, maxRequests } = this.#options;
     const { models } = this.#owner.scope;
     const { endpoint } = this.#batch;
     const { capability } = this.#format.operations[endpoint]!;
-    return { endpoint, limits: this.#format.inputLimits ?? limits, maxRequests, models, capability };
+    const allowed = this.#format.inputLimits ? { limits: this.#format.inputLimits } : { limits, large: largeParts() };
+    return { endpoint, maxRequests, models, capability, ...allowed };
   }
 
   /** Looks until the attempt ends. While the database is away, the batch goes on. */

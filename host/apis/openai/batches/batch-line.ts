@@ -1,5 +1,6 @@
 import { AanaError } from '../../../base/core/errors.ts';
-import { decodeUtf8, type JsonLimits, readJson } from '../../../base/core/json/read-json.ts';
+import { checkJson, decodeUtf8, type JsonLimits, parseJson } from '../../../base/core/json/read-json.ts';
+import type { LargeParts } from '../../http/request/request-body.ts';
 import type { BatchError } from './batch-object.ts';
 import type { JsonLine } from './json-lines.ts';
 
@@ -17,6 +18,8 @@ export interface LineRules {
   readonly endpoint: string;
   /** What one request may be. */
   readonly limits: JsonLimits;
+  /** The media that it may have in addition. Default: none. */
+  readonly large?: LargeParts;
 }
 
 const MAX_CUSTOM_ID = 512;
@@ -26,12 +29,8 @@ const MAX_SHOWN = 100;
 export function readLine({ number: line, bytes }: JsonLine, rules: LineRules): BatchLine {
   const wrong = (code: string, message: string, param: string | null = null): WrongLine =>
     new WrongLine({ code, line, message, param });
-  if (bytes === undefined)
-    throw wrong(
-      'line_too_large',
-      `This line has more than ${rules.limits.max_json_bytes} bytes (limits.max_json_bytes).`,
-    );
-  const request = parsed(bytes, rules.limits, wrong);
+  if (bytes === undefined) throw wrong('line_too_large', tooLarge(rules));
+  const request = parsed(bytes, rules, wrong);
   if (!isObject(request)) throw wrong('invalid_json_line', 'This line is not a JSON object.');
   for (const name of ['custom_id', 'method', 'url', 'body'])
     if (request[name] == null)
@@ -57,12 +56,23 @@ export class WrongLine extends Error {
   }
 }
 
-function parsed(bytes: Buffer, limits: JsonLimits, wrong: (code: string, message: string) => WrongLine): unknown {
+/** Returns the most bytes of a line. */
+export const mostLineBytes = ({ limits, large }: LineRules): number => limits.max_json_bytes + (large?.bytes ?? 0);
+
+function tooLarge({ limits: { max_json_bytes: most }, large }: LineRules): string {
+  const beside = large?.bytes ? ' beside its images and audio' : '';
+  return `This line has more than ${most} bytes${beside} (limits.max_json_bytes).`;
+}
+
+function parsed(bytes: Buffer, rules: LineRules, wrong: (code: string, message: string) => WrongLine): unknown {
   try {
+    const text = decodeUtf8(bytes);
     // The body of a request is inside of its line.
-    return readJson(decodeUtf8(bytes), { ...limits, max_json_depth: limits.max_json_depth + 1 });
+    checkJson(text, { ...rules.limits, max_json_depth: rules.limits.max_json_depth + 1 }, rules.large?.keys);
+    return parseJson(text);
   } catch (error) {
     if (!(error instanceof AanaError)) throw error;
+    if (error.name === 'RequestTooLarge') throw wrong('line_too_large', tooLarge(rules));
     const [entry] = error.data as readonly { readonly msg: string }[];
     throw wrong('invalid_json_line', `This line is not parseable as valid JSON: ${entry!.msg}.`);
   }

@@ -65,7 +65,7 @@ export const BATCH_OPERATIONS: Readonly<Record<BatchEndpoint, BatchOperation>> =
   '/v1/embeddings': batchOperation('embeddings', EMBEDDING_FIELDS, (request, { models }, context) =>
     answerEmbeddings(models, request, context),
   ),
-  '/v1/responses': batchOperation('chat', RESPONSE_FIELDS, (request, { models, dialogs, openMedia }, context) =>
-    answerResponse(models, request, dialogs, context, openMedia),
+  '/v1/responses': batchOperation('chat', RESPONSE_FIELDS, (request, { models, dialogs }, context) =>
+    answerResponse(models, request, dialogs, context),
   ),
 };

@@ -36,7 +36,7 @@ const BATCH_PATH = '/v1/batches';
 
 /** Returns the work of the tasks of batches. The output of a task is the id of its batch. */
 export function batchWork(options: BatchWorkOptions): ServedEndpoint {
-  const { storage, models, responses, search, openMedia, strict, hostedTools, limits } = options;
+  const { storage, models, responses, search, openMedia, limits, largeParts, strict, hostedTools } = options;
   return {
     name: 'batches',
     path: BATCH_PATH,
@@ -56,8 +56,9 @@ export function batchWork(options: BatchWorkOptions): ServedEndpoint {
           models: onlyModels(models, deployments),
           dialogs: {
             store: responses.as({ userId }),
-            maxBytes: limits.max_json_bytes,
+            maxBytes: limits.max_json_bytes + largeParts().bytes,
             search: search(caller, { deployments, scopes }),
+            openMedia,
           },
           openMedia,
           strict,

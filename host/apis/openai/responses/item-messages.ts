@@ -63,12 +63,7 @@ export function messagesOf(
 function originsOf(item: Item, path: string, message: string, { tool_calls: calls = [] }: Message): Blame {
   switch (item.type) {
     case 'message':
-      return {
-        [message]: path,
-        ...Object.fromEntries(
-          item.content.map((_, n) => [`${message}.content[${n}].image_url.url`, `${path}.content[${n}].image_url`]),
-        ),
-      };
+      return { [message]: path, ...imageOrigins(item.content, `${message}.content`, `${path}.content`) };
     case 'file_search_call':
       return { [message]: path };
     case 'reasoning':
@@ -90,9 +85,14 @@ function originsOf(item: Item, path: string, message: string, { tool_calls: call
         [message]: path,
         [`${message}.tool_call_id`]: `${path}.call_id`,
         [`${message}.content`]: `${path}.output`,
+        ...(typeof item.output !== 'string' && imageOrigins(item.output, `${message}.content`, `${path}.output`)),
       };
   }
 }
+
+/** Returns where the addresses of images are: a part has its own as `image_url`, a message as `image_url.url`. */
+const imageOrigins = (parts: readonly Part[], content: string, path: string): Blame =>
+  Object.fromEntries(parts.map((_, n) => [`${content}[${n}].image_url.url`, `${path}[${n}].image_url`]));
 
 function requireCall(calls: ReadonlySet<string>, { type, call_id: id }: OutputItem, at: number): void {
   const called = type === 'function_call_output' ? 'function_call' : 'custom_tool_call';

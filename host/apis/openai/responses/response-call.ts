@@ -31,7 +31,7 @@ export function responseCall(
   request: Omit<ResponseRequest, 'input'>,
   items: GivenItems,
   resolved: ResolvedModel,
-  media?: MediaParts,
+  media: MediaParts,
 ): ModelCall {
   const { max_output_tokens: maxTokens, include, top_logprobs: top, ...rest } = request;
   const hasLogprobs = include?.includes(INCLUDE_LOGPROBS) === true;
@@ -82,9 +82,14 @@ export function nextCall(
   return { ...next, args: { ...next.args, dialog: { messages: [...opened, ...messages] } } };
 }
 
-/** Returns the call of `tokenize` for a request whose dialog has these items. */
-export function inputTokensCall(request: InputTokensRequest, items: GivenItems, resolved: ResolvedModel): ModelCall {
-  const call = chatCall({ ...request, ...promptOf(request, items) }, resolved, REFUSED_MEDIA);
+/** Returns the call of `count_tokens` for a request whose dialog has these items. */
+export function inputTokensCall(
+  request: InputTokensRequest,
+  items: GivenItems,
+  resolved: ResolvedModel,
+  media: MediaParts,
+): ModelCall {
+  const call = chatCall({ ...request, ...promptOf(request, items) }, resolved, media);
   const { dialog, tools, chat_template_kwargs } = call.args;
   const args = {
     dialog,

@@ -18,12 +18,13 @@ import type { UserResponses } from './stored/stored-responses.ts';
 import type { SearchScope } from '../vector-stores/search-stores.ts';
 import { ResponseWriter, wholeResponse } from './response-writer.ts';
 
-/** What a request can read: the stored responses that it continues, and vector stores. */
+/** What a request can read: the stored responses that it continues, vector stores, and its media. */
 export interface Dialogs {
   readonly store: UserResponses;
   /** Most bytes of the responses that a request continues. */
   readonly maxBytes: number;
   readonly search: SearchScope;
+  readonly openMedia: OpenMedia;
 }
 
 /** A request for a response as a call of a deployment. */
@@ -62,15 +63,11 @@ export async function responseRun(
   context: RunContext,
 ): Promise<ResponseRun> {
   resolveModel(models, request.model, 'chat'); // a wrong name is told before a wrong dialog
-  const isBackground = request.background === true;
   const search = await fileSearchOf(request, dialogs.search);
   const items = await readItems(request, dialogs);
   const route = routeOf(models, responseWish(request, items), context);
   const callOf = (resolved: ResolvedModel): ResponseCall => {
-    const media = new MediaParts(
-      resolved.model,
-      isBackground ? 'a response that is made in the background takes no images and hears no audio' : undefined,
-    );
+    const media = new MediaParts(resolved.model);
     return { ...turnsOf(request, items, resolved, media), media: media.parts };
   };
   const checked = callOf(route.chosen);
@@ -87,7 +84,7 @@ function turnsOf(
   request: StoredRequest,
   items: GivenItems,
   resolved: ResolvedModel,
-  media: MediaParts | undefined,
+  media: MediaParts,
 ): ModelTurns {
   const call = responseCall(request, items, resolved, media);
   return {
@@ -101,14 +98,14 @@ function turnsOf(
 export type StoredRequest = Omit<ResponseRequest, 'input'>;
 
 /**
- * Runs work with the turns of a model for a request whose input is stored, and with the searches that it asks for.
- * Throws errors that name the wrong parameter.
+ * Runs work with the turns of a model for a request whose input is stored, and with the searches that it asks for. Its
+ * media are open meanwhile. Throws errors that name the wrong parameter.
  */
 export async function withStoredRequest<T>(
   models: ModelDirectory,
   request: StoredRequest,
   input: readonly Item[],
-  { store, maxBytes, search: scope }: Dialogs,
+  { store, maxBytes, search: scope, openMedia }: Dialogs,
   context: RunContext,
   work: (turns: ModelTurns, search: FileSearch | undefined, context: RunContext) => Promise<T>,
 ): Promise<T> {
@@ -116,9 +113,12 @@ export async function withStoredRequest<T>(
   const history = previous == null ? [] : await readHistory(store, previous, maxBytes);
   const items = { history, input };
   const search = await fileSearchOf(request, scope);
-  return withModel(models, responseWish(request, items), context, (resolved, tried) =>
-    work(turnsOf(request, items, resolved, undefined), search, tried),
-  );
+  return withModel(models, responseWish(request, items), context, async (resolved, tried) => {
+    const media = new MediaParts(resolved.model);
+    const turns = turnsOf(request, items, resolved, media);
+    await using _opened = await openMedia(media.parts, tried);
+    return await work(turns, search, tried);
+  });
 }
 
 /** Returns what a request whose dialog has these items asks of a model. */
@@ -135,12 +135,11 @@ export async function answerResponse(
   request: ResponseRequest,
   dialogs: Dialogs,
   context: RunContext,
-  openMedia: OpenMedia,
 ): Promise<z.output<typeof ModelResponse>> {
   const { route, callOf, begun, input, search } = await responseRun(models, request, dialogs, context);
   const response = await routed(route, context, async (resolved, tried) => {
     const { call, media, next } = callOf(resolved);
-    await using _opened = await openMedia(media, tried);
+    await using _opened = await dialogs.openMedia(media, tried);
     if (!search)
       return wholeResponse(begun, (await answerOf(models, withDetails(call), 'chat', tried)) as ChatOutputWithDetails);
     const writer = new ResponseWriter(begun);

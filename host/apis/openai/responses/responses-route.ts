@@ -13,7 +13,6 @@ import { resolveModel } from '../models/model-names.ts';
 import { hears, routed } from '../models/model-route.ts';
 import { ResponseEvent } from './response-event.ts';
 import { ResponseWriter } from './response-writer.ts';
-import type { TokenizeOutput } from '../tokens/token-fields.ts';
 import { allowedModels } from '../../http/guards/allowed-models.ts';
 import { callerOf } from '../../http/guards/caller.ts';
 import { type HostRouter, serveRoute } from '../../http/routes/serve-route.ts';
@@ -23,6 +22,7 @@ import { hear } from '../audio/hear.ts';
 import { type EventFormat, namedEvent, sendEvents } from '../http/event-stream.ts';
 import { readFiles } from '../files/read-files.ts';
 import { mediaOpener } from '../media/media-input.ts';
+import { MediaParts } from '../media/media-part.ts';
 import { largeMedia } from '../http/large-parts.ts';
 import { searchScopeOf } from '../vector-stores/store-routes.ts';
 import { type OpenAiHttpOptions, readJsonRequest, withinTime } from '../http/openai-request.ts';
@@ -38,6 +38,7 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
     // What a request may have, those that it continues may have.
     maxBytes: limits.max_json_bytes + largeMedia(openai.models, options).bytes,
     search: searchScopeOf(ctx, options),
+    openMedia,
   });
 
   serveRoute(
@@ -58,9 +59,7 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
       const withAudio = withAudioParts(withoutFiles);
       const messages =
         typeof withAudio === 'string' ? [] : withAudio.flatMap((item) => (item.type === 'message' ? [item] : []));
-      // What is made in the background opens no media.
-      const isHeard =
-        given.background !== true && hears(models, { name: given.model, capability: 'chat', dialog: messages });
+      const isHeard = hears(models, { name: given.model, capability: 'chat', dialog: messages });
       const { dialog, audio } = isHeard ? { dialog: withAudio, audio: [] } : audioOfInput(withoutFiles);
       const request = { ...given, input: dialog };
       await readFiles(ctx, files, options);
@@ -74,7 +73,7 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
         }
         if (request.stream !== true) {
           await listen();
-          return answerResponse(models, request, dialogs, context, openMedia);
+          return answerResponse(models, request, dialogs, context);
         }
         const unheard = await run();
         const writer = new ResponseWriter(unheard.begun);
@@ -113,14 +112,21 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
     },
     async ({ ctx }) => {
       const models = allowedModels(ctx, options.openai.models);
-      const given = await readJsonRequest(ctx, INPUT_TOKENS_FIELDS, options);
+      const given = await readJsonRequest(ctx, INPUT_TOKENS_FIELDS, options, largeMedia(models, options));
       const { dialog, files } = filesOfInput(given.input);
       const request = { ...given, input: dialog };
       await readFiles(ctx, files, options);
       const resolved = resolveModel(models, request.model, 'tokenize');
-      const call = inputTokensCall(request, await readItems(request, dialogsOf(ctx)), resolved);
-      const output = await withinTime(ctx, options, (context) => answerOf(models, call, 'tokenize', context));
-      return { object: 'response.input_tokens' as const, input_tokens: (output as TokenizeOutput).tokens.length };
+      const media = new MediaParts(resolved.model);
+      const call = inputTokensCall(request, await readItems(request, dialogsOf(ctx)), resolved, media);
+      const output = await withinTime(ctx, options, async (context) => {
+        await using _opened = await openMedia(media.parts, context);
+        return await answerOf(models, call, 'count_tokens', context);
+      });
+      return {
+        object: 'response.input_tokens' as const,
+        input_tokens: (output as { readonly tokens: number }).tokens,
+      };
     },
   );
 }

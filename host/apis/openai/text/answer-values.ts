@@ -11,6 +11,14 @@ export const Usage = z.object({
   total_tokens: z.int(),
   prompt_tokens_details: z.object({
     cached_tokens: z.int().describe('Tokens of the prompt that were computed for an earlier request.'),
+    image_tokens: z
+      .int()
+      .describe('Tokens of the prompt that are images, where there is any. OpenAI does not tell them.')
+      .optional(),
+    dropped_frames: z
+      .int()
+      .describe('Frames of videos for which the context had no room, where there are any. OpenAI does not tell them.')
+      .optional(),
     audio_tokens: z.int().describe('Tokens of the prompt that are audio, where there is any.').optional(),
   }),
   completion_tokens_details: z.object({ reasoning_tokens: z.int() }).optional(),

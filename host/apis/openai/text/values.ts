@@ -6,14 +6,19 @@ import type { Usage } from './answer-values.ts';
 /** How many tokens a request took. */
 export type OpenAiUsage = z.output<typeof Usage>;
 
-export function usageOf({ usage }: Pick<GenerationDetails, 'usage'>): OpenAiUsage {
+export function usageOf({ usage, dropped }: Pick<GenerationDetails, 'usage' | 'dropped'>): OpenAiUsage {
   const { prompt_tokens: prompt, completion_tokens: completion, cached_tokens: cached } = usage;
-  const { audio_tokens, reasoning_tokens } = usage;
+  const { image_tokens, audio_tokens, reasoning_tokens } = usage;
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: cached, ...(audio_tokens !== undefined && { audio_tokens }) },
+    prompt_tokens_details: {
+      cached_tokens: cached,
+      ...(image_tokens !== undefined && { image_tokens }),
+      ...(dropped?.frames !== undefined && { dropped_frames: dropped.frames }),
+      ...(audio_tokens !== undefined && { audio_tokens }),
+    },
     ...(reasoning_tokens !== undefined && { completion_tokens_details: { reasoning_tokens } }),
   };
 }

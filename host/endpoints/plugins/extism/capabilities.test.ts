@@ -35,7 +35,8 @@ else {
       name: 'capable',
       version: '1.0.0',
       runtime: 'extism',
-      capabilities: ['media', 'storage', 'repositories', 'repositories-write', 'http', 'remote'],
+      capabilities: ['media', 'deployments', 'storage', 'repositories', 'repositories-write', 'http', 'remote'],
+      deployments: ['model'],
       hosts: ['api.example.org', 'other.example.org'],
       settings: {
         key: { type: 'string', description: 'A key.', secret: true },
@@ -213,6 +214,15 @@ else {
     const reports: unknown[] = [];
     await run('progress', {}, { onProgress: (...report) => void reports.push(report) });
     assert.equal(reports, [[0.25, 'a quarter']]);
+  });
+
+  Capabilities('images are passed to deployments as handles', async ({ run }) => {
+    const image = { pixels: { id: 'opened', bytes: 3, sha256: '0' }, width: 1, height: 1 };
+    assert.equal(await run('seen'), [
+      { content: [{ type: 'image', image }] },
+      [0],
+      'the arguments name image 1, but 1 were given',
+    ]);
   });
 
   Capabilities.run();

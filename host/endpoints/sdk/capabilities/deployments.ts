@@ -159,10 +159,14 @@ export class DiarizationDeployment extends Deployment {
   }
 }
 
-/** A part of a message: a text, an image for a model that sees, or audio for one that hears. */
+/**
+ * A part of a message: a text, an image or a video for a model that sees, or audio for one that hears. A video is a
+ * list of frames, whose times in seconds the model reads; frames without times are images.
+ */
 export type MessagePart =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image'; readonly image: Image | ImageReference }
+  | { readonly type: 'video'; readonly video: readonly (Image | { readonly time: number; readonly image: Image })[] }
   | { readonly type: 'audio'; readonly audio: Audio };
 
 type MessageInput = ChatDialogInput['messages'][number];

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import {
+  type DialogMessage,
   type ImageChatDialog,
   ChatDialogInput,
   chatOptions,
@@ -126,6 +127,12 @@ export const tokenPromptMethods = {
  */
 const AFFINITY_CHARACTERS = 512;
 
+/** Returns a text for the images of a content, because their replica has kept what it made of them. */
+const imagesOf = (content: DialogMessage['content']): string =>
+  typeof content === 'string'
+    ? ''
+    : content.map((part) => (part.type === 'image' ? part.image.pixels.sha256.slice(0, 8) : '')).join('');
+
 /**
  * Returns the beginning of a prompt. Calls with the same beginning prefer the same replica, which may have cached it.
  */
@@ -139,6 +146,6 @@ export function promptBeginning(
   if (Array.isArray(prompt)) return begin + prompt.slice(0, AFFINITY_CHARACTERS / 4).join(' ');
   if (dialog === undefined) return undefined;
   const { messages } = dialog as ImageChatDialog;
-  const text = messages.map(({ role, content }) => `${role}: ${textOfContent(content)}`).join('\n');
+  const text = messages.map(({ role, content }) => `${role}: ${imagesOf(content)}${textOfContent(content)}`).join('\n');
   return begin + text.slice(0, AFFINITY_CHARACTERS);
 }

@@ -1,8 +1,15 @@
 import type * as z from 'zod/mini';
 import type { LlamaDialog, LlamaMessage } from '../../../../native/lib/index.ts';
 import type { AanaError } from '../../../base/core/errors.ts';
-import type { ImageChatDialog, chatOptions, DialogMessage, ToolDefinition } from '../../../base/schemas/index.ts';
+import type {
+  ImageChatDialog,
+  chatOptions,
+  ContentPart,
+  DialogMessage,
+  ToolDefinition,
+} from '../../../base/schemas/index.ts';
 import { wrongArgument } from '../wrong-argument.ts';
+import { textBefore } from './frames.ts';
 import type { Media } from './media.ts';
 import { toolRules } from './tool-rules.ts';
 
@@ -85,13 +92,20 @@ function toolsOf(options: ChatOptions, cacheKey: string): PromptTools & Pick<Cha
 
 const invalidChoice = (why: string): AanaError => wrongArgument('ValidationError', ['tool_choice'], why);
 
+function partsOf(part: ContentPart, media: Media): NonNullable<LlamaMessage['parts']> {
+  if (part.type === 'text') return [part.text];
+  const text = textBefore(part);
+  const medium = media.get(part)!;
+  return text === undefined ? [medium] : [text, medium];
+}
+
 function toMessage(message: DialogMessage, media: Media): LlamaMessage {
   const { role, content, name, reasoning_content: reasoning, tool_calls: calls, tool_call_id: toolCallId } = message;
   return {
     role,
     ...(typeof content === 'string'
       ? { content }
-      : { content: '', parts: content.map((part) => (part.type === 'text' ? part.text : media.get(part)!)) }),
+      : { content: '', parts: content.flatMap((part) => partsOf(part, media)) }),
     ...(name !== undefined && { name }),
     ...(reasoning !== undefined && { reasoning }),
     ...(toolCallId !== undefined && { toolCallId }),

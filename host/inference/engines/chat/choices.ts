@@ -72,6 +72,7 @@ export function ofAll<Details extends GenerationDetails | undefined>(
     usage: {
       prompt_tokens: first.usage.prompt_tokens,
       cached_tokens: first.usage.cached_tokens,
+      ...(first.usage.image_tokens !== undefined && { image_tokens: first.usage.image_tokens }),
       ...(first.usage.audio_tokens !== undefined && { audio_tokens: first.usage.audio_tokens }),
       completion_tokens: sum((usage) => usage.completion_tokens),
       ...(reasoning > 0 && { reasoning_tokens: reasoning }),

@@ -28,6 +28,8 @@ export class LlamaMetrics {
       total('tokens.restored', '{token}', now.restoredTokens, 'Those prompt tokens that came from disk.'),
       total('tokens.kept', '{token}', now.keptTokens, 'Those prompt tokens that came from the prefix memory.'),
       total('tokens.generated', '{token}', now.generatedTokens, 'Tokens of answers.'),
+      total('media.encoded', '{medium}', now.encodedMedia, 'Images and audio of prompts that were encoded.'),
+      total('media.kept', '{medium}', now.keptMedia, 'Those whose embeddings an earlier request had left.'),
       computed(now.computedTokens),
       total('tokens.guessed', '{token}', now.guessedTokens, 'Tokens that speculation guessed.'),
       total('tokens.accepted', '{token}', now.acceptedTokens, 'Guessed tokens that came true.'),

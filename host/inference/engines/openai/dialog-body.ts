@@ -1,6 +1,7 @@
 import type { StartContext } from '../../replicas/process/implementation.ts';
 import type { ImageChatDialog, DialogMessage } from '../../../base/schemas/index.ts';
 import type { LlamaAudio, LlamaImage } from '../../../../native/lib/index.ts';
+import { textBefore } from '../chat/frames.ts';
 import { type Media, readMedia } from '../chat/media.ts';
 import { pngOf } from './png.ts';
 import { wavOf } from './wav.ts';
@@ -31,6 +32,8 @@ async function contentBody(content: DialogMessage['content'], media: Media): Pro
   if (typeof content === 'string') return content;
   const parts: unknown[] = [];
   for (const part of content) {
+    const text = textBefore(part);
+    if (text !== undefined) parts.push({ type: 'text', text });
     parts.push(part.type === 'text' ? part : await mediaBody(media.get(part)!));
   }
   return parts;

@@ -79,6 +79,7 @@ void Write(Napi::Object& object, const llama::EndEvent& event) {
   object.Set("reason", NameOf(event.reason));
   object.Set("promptTokens", event.n_prompt);
   object.Set("reusedTokens", event.n_reused);
+  if (event.n_image > 0) object.Set("imageTokens", event.n_image);
   if (event.n_sound > 0) object.Set("audioTokens", event.n_sound);
   object.Set("completionTokens", event.n_completion);
   object.Set("reasoningTokens", event.n_reasoning);
@@ -266,6 +267,8 @@ Napi::Object ToValue(Napi::Env env, const llama::Counts& counts) {
   set("guessedTokens", counts.n_drafted);
   set("acceptedTokens", counts.n_accepted);
   set("generatedTokens", counts.n_generated);
+  set("encodedMedia", counts.n_encoded_media);
+  set("keptMedia", counts.n_kept_media);
   object.Set("prefillSeconds", counts.prefill_seconds);
   object.Set("decodeSeconds", counts.decode_seconds);
   set("waiting", counts.n_waiting);

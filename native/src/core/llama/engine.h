@@ -99,7 +99,7 @@ class Engine {
   std::unique_ptr<PromptTokenizer> tokenizer_;
   std::unique_ptr<RuleFinder> rule_finder_;
   ChatAnswers answers_;
-  ImageEncoder images_{inbox_, outbox_};
+  ImageEncoder images_{inbox_, outbox_, counters_};
   PromptReader prompts_{inbox_, outbox_, answers_, images_};
   std::thread thread_;  // last: it uses all the others
 };

@@ -69,6 +69,7 @@ struct EndEvent {
   int32_t n_reasoning = 0;  // of the completion's tokens
   Dropped dropped = {};
   std::string stop = {};  // the stop string that ended the completion; empty if none did
+  int32_t n_image = 0;    // prompt tokens that are images
   int32_t n_sound = 0;    // prompt tokens that are sounds
 };
 

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { ForCallers } from '../../../../base/core/request-context.ts';
 import { parseInput, type ServedEndpoint } from '../../../../endpoints/registry/index.ts';
 import { type ModelDirectory, onlyModels } from '../../../../inference/deployments/index.ts';
+import type { OpenMedia } from '../../media/media-part.ts';
 import type { UserResponses } from '../stored/stored-responses.ts';
 import type { SearchScopes } from '../../vector-stores/search-stores.ts';
 import type { Storage } from '../../../../data/storage/index.ts';
@@ -13,8 +14,9 @@ export interface BackgroundWorkOptions {
   readonly models: ModelDirectory;
   readonly responses: ForCallers<UserResponses>;
   readonly search: SearchScopes;
-  /** Most bytes of the responses that a request continues. */
-  readonly maxDialogBytes: number;
+  readonly openMedia: OpenMedia;
+  /** Returns the most bytes of the responses that a request continues. */
+  readonly maxDialogBytes: () => number;
   /** Most bytes of responses that a user keeps; undefined is no limit. */
   readonly maxStoredBytes: number | undefined;
 }
@@ -24,7 +26,7 @@ const BACKGROUND_PATH = '/v1/responses';
 
 /** Returns the work of the tasks of responses. The output of a task is the id of its response. */
 export function backgroundWork(options: BackgroundWorkOptions): ServedEndpoint {
-  const { storage, models, responses, search, maxDialogBytes } = options;
+  const { storage, models, responses, search, openMedia, maxDialogBytes } = options;
   return {
     name: 'background_responses',
     path: BACKGROUND_PATH,
@@ -48,8 +50,11 @@ export function backgroundWork(options: BackgroundWorkOptions): ServedEndpoint {
         const attempt = new ResponseAttempt({ ...options, storage: traced }, run, {
           ...{ userId, response, input: given },
           models: onlyModels(models, deployments),
-          // The route has checked the scopes.
-          dialogs: { store, maxBytes: maxDialogBytes, search: search(caller, { deployments, scopes: null }) },
+          dialogs: {
+            ...{ store, maxBytes: maxDialogBytes(), openMedia },
+            // The route has checked the scopes.
+            search: search(caller, { deployments, scopes: null }),
+          },
         });
         await attempt.run({ requestId: id, userId, traceparent, deadlineAt, signal, meter });
       }

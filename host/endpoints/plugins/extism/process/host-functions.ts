@@ -31,7 +31,9 @@ const Source = z.strictObject({
   content: z.optional(z.string()),
   media_id: z.optional(z.string()),
 });
-const AudioHandles = z.array(z.number());
+const Handles = z.array(z.number());
+/** The media of a call: a list of audio, or audio and images by name. */
+const Media = z.union([Handles, z.strictObject({ audio: z._default(Handles, []), images: z._default(Handles, []) })]);
 const HttpRequest = z.strictObject({
   method: z._default(z.enum(['get', 'post']), 'get'),
   url: z.string(),
@@ -92,13 +94,16 @@ export function hostFunctions(
     const { media_id: mediaId, ...rest } = parsed(Source, text(context, address), 'the source');
     return { ...rest, mediaId };
   };
-  /** The arguments of a call of a deployment. */
-  const asked = (context: CallContext, ...[deployment, method, args, handles]: bigint[]): readonly unknown[] => [
-    text(context, deployment!),
-    text(context, method!),
-    text(context, args!),
-    handles === 0n ? [] : parsed(AudioHandles, text(context, handles!), 'the audio'),
-  ];
+  /** Calls `deployments#call` or `deployments#open`, or the same function with images. */
+  const ask = <T>(what: 'call' | 'open', context: CallContext, args: readonly bigint[]): T => {
+    const [deployment, method, json, media] = args as [bigint, bigint, bigint, bigint];
+    const given = media === 0n ? [] : parsed(Media, text(context, media), 'the media');
+    const { audio, images } = Array.isArray(given) ? { audio: given, images: [] } : given;
+    const asked = [text(context, deployment), text(context, method), text(context, json), audio];
+    return images.length === 0
+      ? link.call<T>(`deployments#${what}`, ...asked)
+      : link.call<T>(`deployments#${what}-with-images`, ...asked, images);
+  };
   const info = (handle: number): object | undefined => {
     switch (held.get(handle)) {
       case 'media.video': {
@@ -174,12 +179,8 @@ export function hostFunctions(
     image_pixels: attempt((context, image, width, height) =>
       blocks.store(context, link.call('media#[method]image.pixels', Number(image), Number(width), Number(height))),
     ),
-    deployments_call: attempt((context, ...args) =>
-      blocks.store(context, link.call<string>('deployments#call', ...asked(context, ...args))),
-    ),
-    deployments_open: attempt((context, ...args) =>
-      hold('deployments.chunks', link.call('deployments#open', ...asked(context, ...args))),
-    ),
+    deployments_call: attempt((context, ...args) => blocks.store(context, ask<string>('call', context, args))),
+    deployments_open: attempt((context, ...args) => hold('deployments.chunks', ask<number>('open', context, args))),
     deployments_next: attempt((context, stream) => {
       const values = link.call<readonly string[]>('deployments#[method]chunks.next', Number(stream));
       return blocks.store(context, `[${values.join(',')}]`);

@@ -14,7 +14,7 @@ const functionsByInterface = {
     ...['[method]video.facts', '[method]video.frames', '[method]frames.next', '[method]frames.image'],
     ...['[method]audio.duration', '[static]image.open', '[method]image.info', '[method]image.pixels'],
   ],
-  deployments: ['call', 'open', '[method]chunks.next'],
+  deployments: ['call', 'open', 'call-with-images', 'open-with-images', '[method]chunks.next'],
   storage: ['get', 'set', 'delete', 'list', 'set-expiring', 'increment', 'compare-and-set', 'list-entries'],
   repositories: [
     ...['media-exists', 'read-video', 'list-videos', 'read-caption', 'list-captions'],

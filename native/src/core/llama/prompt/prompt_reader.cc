@@ -84,7 +84,8 @@ Result Admit(Request&& request, PromptTokenizer::Tokens&& prompt, Dropped droppe
     return Event{request.id, EndEvent{.reason = FinishReason::kLength,
                                       .n_prompt = n_prompt,
                                       .dropped = dropped,
-                                      .n_sound = SoundTokens(prompt.images)}};
+                                      .n_image = MediaTokens(prompt.images, false),
+                                      .n_sound = MediaTokens(prompt.images, true)}};
   const bool has_own_grammar = !request.sampling.grammar.text.empty();
   if (prompt.format) Use(*prompt.format, request.sampling, tokenizer);
   auto found = rules.Find(request.sampling, request.terms.cache_key);

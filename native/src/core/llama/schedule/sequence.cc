@@ -182,7 +182,8 @@ std::optional<TextEvent> Sequence::TakePromptScores() {
 
 Event Sequence::End(FinishReason reason) const {
   EndEvent event{reason, n_prompt(), std::min(n_reused, n_own), n_completion_, TimingsNow(), 0, dropped_, stop_};
-  event.n_sound = SoundTokens(images_);
+  event.n_image = MediaTokens(images_, false);
+  event.n_sound = MediaTokens(images_, true);
   return {id_, std::move(event)};
 }
 

@@ -43,11 +43,15 @@ std::optional<Event> ImageEncoder::EncodeNext(ReadRequest& request, Projector& p
       const auto first = request.tokens.begin() + static_cast<std::ptrdiff_t>(image.first);
       numbers.insert(numbers.end(), first, first + static_cast<std::ptrdiff_t>(image.n_cells));
     }
-    if (UseKept(request.terms.cache_key, tiles, numbers)) return std::nullopt;
+    if (UseKept(request.terms.cache_key, tiles, numbers)) {
+      counters_.Change([](Counts& counts) { counts.n_kept_media++; });
+      return std::nullopt;
+    }
     projector.Encode(*request.media_prompt, next->part, request.images, [this] { return jobs_.IsWanted(); });
     // What was cancelled is not complete.
     if (!jobs_.IsWanted()) return std::nullopt;
     Keep(request.terms.cache_key, tiles, std::move(numbers));
+    counters_.Change([](Counts& counts) { counts.n_encoded_media++; });
     return std::nullopt;
   } catch (const std::exception& error) {
     return Failed(request, ErrorCode::kFailed, Fault::kDeployment,

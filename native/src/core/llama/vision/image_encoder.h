@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/llama/counters.h"
 #include "core/llama/event.h"
 #include "core/llama/inbox.h"
 #include "core/llama/job_thread.h"
@@ -22,8 +23,9 @@ namespace aana::llama {
 // inbox. Keeps the embeddings of the last images, because the next request of a conversation has the same ones.
 class ImageEncoder {
  public:
-  // Both must outlive this.
-  ImageEncoder(Inbox& inbox, Outbox& outbox) : inbox_(inbox), outbox_(outbox) {}
+  // All must outlive this.
+  ImageEncoder(Inbox& inbox, Outbox& outbox, Counters& counters)
+      : inbox_(inbox), outbox_(outbox), counters_(counters) {}
 
   // Begins to encode. `projector` is used until Join returns.
   void Start(Projector& projector);
@@ -54,6 +56,7 @@ class ImageEncoder {
 
   Inbox& inbox_;
   Outbox& outbox_;
+  Counters& counters_;
   std::list<Kept> kept_;  // the last one that was used first; only the thread uses it
   size_t n_kept_bytes_ = 0;
   JobThread<ReadRequest> jobs_{outbox_};  // last, because its thread uses all the others

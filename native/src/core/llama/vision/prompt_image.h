@@ -45,10 +45,10 @@ struct MediaPrompt {
   std::vector<Media> media;
 };
 
-// Returns how many tokens of a prompt with these images are sounds.
-inline int32_t SoundTokens(const std::vector<PromptImage>& images) {
+// Returns how many tokens of a prompt with these images are sounds, or are images and no sounds.
+inline int32_t MediaTokens(const std::vector<PromptImage>& images, bool are_sounds) {
   size_t n = 0;
-  for (const auto& image : images) n += image.is_sound ? image.n_cells : 0;
+  for (const auto& image : images) n += image.is_sound == are_sounds ? image.n_cells : 0;
   return static_cast<int32_t>(n);
 }
 
