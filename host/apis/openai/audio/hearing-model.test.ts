@@ -110,6 +110,23 @@ Hearing('a response hears audio and files of audio, and a stored one is heard ag
   assert.is(texts[0], texts[1]);
 });
 
+Hearing('a response in the background and a count of tokens hear it, too', async () => {
+  const content = [{ type: 'input_text', text: 'Once upon a time' }, audio()];
+  const request = {
+    ...{ model: 'hearing', input: [{ role: 'user', content }], max_output_tokens: 8, temperature: 0 },
+  } as OpenAI.Responses.ResponseCreateParamsNonStreaming;
+  const waited = await client.responses.create(request);
+  const { id } = await client.responses.create({ ...request, background: true });
+  let made!: OpenAI.Responses.Response;
+  await until(async () => {
+    made = await client.responses.retrieve(id);
+    return made.status !== 'queued' && made.status !== 'in_progress';
+  });
+  assert.equal([made.output_text, made.usage!.input_tokens], [waited.output_text, waited.usage!.input_tokens]);
+  const counted = await client.responses.inputTokens.count({ model: 'hearing', input: request.input! });
+  assert.is(counted.input_tokens, waited.usage!.input_tokens);
+});
+
 Hearing('audio that cannot be read is refused with its place', async () => {
   const param = 'messages[0].content[0].input_audio.data';
   for (const data of ['', 'not base64!']) await refused(await send([audio(data)]), 400, param, /not the base64/);
