@@ -452,6 +452,37 @@ of stored files (\`file_id\`), and \`overflow\`, \`truncation\`, \`prompt_logpro
 image are refused (400).
 - An image in a message that the chat template of the model leaves out is refused (400).
 
+A model that takes images also takes videos in \`/v1/chat/completions\`, and so do requests of a batch: \`{"type": \
+"video_url", "video_url": {"url"}}\`, as in vLLM. The model sees frames, each behind its time as a text, such as \
+\`<1.5 seconds>\`.
+
+\`\`\`json
+{
+  "model": "llm_deployment",
+  "messages": [
+    {
+      "role": "user",
+      "content": [
+        { "type": "video_url", "video_url": { "url": "https://example.com/clip.mp4" } },
+        { "type": "text", "text": "What happens here?" }
+      ]
+    }
+  ],
+  "media_io_kwargs": { "video": { "fps": 1 } }
+}
+\`\`\`
+
+- \`media_io_kwargs.video\` chooses the frames, as in vLLM: at most \`num_frames\` at even distances (32), at a rate \
+of \`fps\`, or with \`scenes\` those at which a new scene begins. \`mm_processor_kwargs.fps\` is the same as \
+\`fps\`.
+- All videos of a request have at most \`openai.video_input.max_frames\` frames, of at most 768 pixels a side. More \
+are thinned evenly. So are those for which the context has no room beside the answer (\`max_tokens\`, at most half \
+of the context): \`usage.prompt_tokens_details.dropped_frames\` has their number.
+- The video is a data URL or an address, which is fetched as those of images are, within the limits of \
+[media](media.md). Data URLs count against \`openai.image_input.max_bytes\`. \`data:video/jpeg;base64,\` with \
+pictures between commas is a video without times.
+- The sound of a video is not heard. Other APIs take no videos.
+
 ## Batches
 
 \`POST /v1/batches\` answers the requests of a file with the purpose \`batch\` in the background: each line is \

@@ -5,6 +5,7 @@ import type { ResolvedModel } from '../models/model-names.ts';
 import { formOf, samplingBlame, samplingOf } from '../text/sampling-fields.ts';
 import type { ChatRequest } from './chat-fields.ts';
 import { MediaParts } from '../media/media-part.ts';
+import { videoSamplingOf } from '../media/video-sampling.ts';
 import { dialogOf, type RequestMessage } from './messages.ts';
 import { mustCall, toolArguments, toolBlame } from './tools.ts';
 
@@ -30,7 +31,10 @@ export function chatCall(
   const origins = request.origins ?? {};
   try {
     const args = chatArguments(request, resolved, media);
-    for (const part of media.parts) part.param = paramThrough(part.param, [origins]);
+    for (const part of media.parts) {
+      part.param = paramThrough(part.param, [origins]);
+      if ('sampling' in part) part.sampling = videoSamplingOf(request);
+    }
     return { name: resolved.model.name, args, blame: [chatBlame(request), origins] };
   } catch (error) {
     throw blamed(error, origins);

@@ -3,6 +3,7 @@ import { chatOptions, Overflow, ResponseFormat, MAX_MESSAGES, anyObject } from '
 import type { RequestFields } from '../fields.ts';
 import { AdaptableModel, samplingFields } from '../text/sampling-fields.ts';
 import { TEXT_IDLE } from '../text/idle-fields.ts';
+import { VIDEO_IDLE, videoFields } from '../media/video-sampling.ts';
 import { RequestMessage } from './messages.ts';
 import { toolFields } from './tools.ts';
 
@@ -46,6 +47,7 @@ export const ChatRequest = z.object({
     .describe('Whether the answer goes on with the last message, which is of the assistant, as in vLLM.'),
   add_generation_prompt: z.nullish(z.boolean()).describe('False with `continue_final_message`, as in vLLM.'),
   overflow: z.nullish(Overflow),
+  ...videoFields,
 });
 export type ChatRequest = z.output<typeof ChatRequest>;
 
@@ -54,6 +56,7 @@ export const CHAT_FIELDS = {
   schema: ChatRequest,
   idle: {
     ...TEXT_IDLE,
+    ...VIDEO_IDLE,
     modalities: { why: 'models answer text', neutral: [['text']] },
     audio: { why: 'models answer text' },
     prediction: { why: 'guesses come from the model (speculative_config)' },

@@ -17,12 +17,15 @@ const Image = z.object({
     detail: z.nullish(z.enum(['auto', 'low', 'high', 'original'])),
   }),
 });
+const Video = z
+  .object({ type: z.literal('video_url'), video_url: z.object({ url: z.string().max(MAX_DATA) }) })
+  .describe('As in vLLM.');
 const Audio = z.object({
   type: z.literal('input_audio'),
   input_audio: z.object({ data: z.string().max(MAX_DATA), format: z.string().max(MAX_NAME) }),
 });
 const File = z.object({ type: z.literal('file'), file: anyObject });
-const Part = z.discriminatedUnion('type', [Text, Refusal, Image, Audio, File, ReasoningPart]);
+const Part = z.discriminatedUnion('type', [Text, Refusal, Image, Video, Audio, File, ReasoningPart]);
 type Part = z.output<typeof Part>;
 
 /**
@@ -45,13 +48,13 @@ export type RequestMessage = Omit<z.output<typeof RequestMessage>, 'content'> & 
 
 /** A dialog whose media are not opened yet. */
 type Dialog = { messages: Message[] };
-type Content = string | (TextPart | ReturnType<MediaParts['takeImage' | 'takeAudio']>)[] | null;
+type Content = string | (TextPart | ReturnType<MediaParts['takeImage' | 'takeVideo' | 'takeAudio']>)[] | null;
 type Message = Omit<ChatDialogInput['messages'][number], 'content'> & { content: Content };
 type TextPart = { readonly type: 'text'; readonly text: string };
 
 /**
- * Returns the dialog for a deployment. Throws `UnsupportedParameter` for content that is neither text nor an image or
- * audio that `media` takes.
+ * Returns the dialog for a deployment. Throws `UnsupportedParameter` for content that is neither text nor an image, a
+ * video or audio that `media` takes.
  */
 export function dialogOf(messages: readonly RequestMessage[], media: MediaParts): Dialog {
   return { messages: withToolCalls(messages).map((message, index) => messageOf(message, index, media)) };
@@ -89,11 +92,10 @@ function contentOf(
     if (role === 'assistant' && isReasoning(part)) return [];
     if (part.type === 'text') return { type: 'text' as const, text: part.text };
     if (part.type === 'refusal') return { type: 'text' as const, text: part.refusal };
-    if (part.type !== 'image_url' && part.type !== 'input_audio')
-      throw unsupported(`${path}.type`, `the model takes no content of the type ${part.type}`);
-    return part.type === 'image_url'
-      ? media.takeImage(part.image_url.url, path)
-      : media.takeAudio(part.input_audio.data, path);
+    if (part.type === 'image_url') return media.takeImage(part.image_url.url, path);
+    if (part.type === 'video_url') return media.takeVideo(part.video_url.url, path);
+    if (part.type === 'input_audio') return media.takeAudio(part.input_audio.data, path);
+    throw unsupported(`${path}.type`, `the model takes no content of the type ${part.type}`);
   });
   if (parts?.some(({ type }) => type !== 'text')) return parts;
   return parts?.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');

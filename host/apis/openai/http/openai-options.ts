@@ -8,7 +8,7 @@ import type { UserBatches } from '../batches/batches.ts';
 import type { UserFiles, UserUploads } from '../../../data/files/index.ts';
 import type { SearchPorts } from '../vector-stores/search-stores.ts';
 import type { ModelDirectory } from '../../../inference/deployments/index.ts';
-import type { AudioReference, ImageReference } from '../../../base/schemas/index.ts';
+import type { AudioReference, FrameOptions, ImageReference } from '../../../base/schemas/index.ts';
 
 /** Settings of the routes below `/v1`. */
 export interface OpenAiRoutesOptions {
@@ -39,6 +39,10 @@ export interface OpenAiRoutesOptions {
   readonly imageInput: { readonly max_images: number; readonly max_bytes: number; readonly fetch: boolean };
   /** Opens images. Throws `ImageReadingException`, `ImageTooLargeException` and the errors of a download. */
   readonly imageScope: () => Promise<ImageScope>;
+  /** Videos in dialogs: the most frames of all of a request; 0 for none. What holds for images holds for their bytes. */
+  readonly videoInput: { readonly max_frames: number };
+  /** Opens videos. Throws `VideoReadingException` and the errors of a download. */
+  readonly videoScope: () => Promise<VideoScope>;
   readonly responses: ForCallers<UserResponses>;
   /** The responses that tasks make. */
   readonly background: ForCallers<UserBackground>;
@@ -64,6 +68,27 @@ export interface OpenedSound extends AsyncDisposable {
   readonly duration: number;
   /** An argument of a deployment's method. */
   readonly reference: object;
+}
+
+/** The videos of one request. Disposing it removes their files and those of their frames. */
+export interface VideoScope extends AsyncDisposable {
+  open(source: { readonly url: string } | UploadedFile, signal: AbortSignal): Promise<OpenedVideo>;
+}
+
+export interface OpenedVideo {
+  /** Seconds. Undefined if the file does not say it. */
+  readonly duration: number | undefined;
+  /** Decodes frames, each when it is asked for. */
+  frames(options: FrameOptions, work: { readonly signal: AbortSignal }): AsyncIterable<DecodedFrame>;
+}
+
+/** A picture of a video. Disposing it removes its file. */
+export interface DecodedFrame {
+  /** Seconds from the start of the video. */
+  readonly time: number;
+  readonly image: AsyncDisposable & {
+    forModel(work: { readonly signal: AbortSignal }): Promise<ImageReference>;
+  };
 }
 
 /** The images of one request. Disposing it removes their files. */

@@ -1,7 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type AudioFile, audioFiles, type AudioOptions, openAudioFile } from '../audio/audio-files.ts';
 import { blaming } from '../blame.ts';
-import { type ImagePart, inlineImage, type OpenMedia, type SoundPart } from './media-part.ts';
+import {
+  type ImagePart,
+  inlineImage,
+  inlineVideo,
+  type MediaPart,
+  type OpenMedia,
+  type SoundPart,
+  type VideoPart,
+} from './media-part.ts';
+import { openVideo, type VideoScopes } from './video-input.ts';
 import { invalidValue, unsupported } from '../fields.ts';
 import { withTemporaryFile } from '../../http/request/form/temporary-file.ts';
 import { tooLarge } from '../../http/request/too-large.ts';
@@ -9,7 +18,7 @@ import type { OpenAiRoutesOptions } from '../http/openai-options.ts';
 
 /** What opens the media of requests. */
 export type MediaOptions = AudioOptions & {
-  readonly openai: Pick<OpenAiRoutesOptions, 'imageInput' | 'imageScope'>;
+  readonly openai: Pick<OpenAiRoutesOptions, 'imageInput' | 'imageScope' | 'videoInput' | 'videoScope'>;
 };
 
 /** Returns the function that opens the media of requests. Its errors name the part of the request. */
@@ -19,12 +28,14 @@ export function mediaOpener(options: MediaOptions): OpenMedia {
     const close = async (): Promise<void> => {
       for (const one of opened) await one[Symbol.asyncDispose]();
     };
-    const images = parts.filter((part) => part.target.type === 'image') as readonly ImagePart[];
-    const sounds = parts.filter((part) => part.target.type === 'audio') as readonly SoundPart[];
-    const inline = await checkedImages(images, options);
+    const images = parts.filter((part): part is ImagePart => part.target.type === 'image');
+    const videos = parts.filter((part): part is VideoPart => part.target.type === 'video');
+    const sounds = parts.filter((part): part is SoundPart => part.target.type === 'audio');
+    const inline = await checkedPictures([...images, ...videos], options);
     const files = audioFiles(sounds, options);
     try {
       if (images.length > 0) opened.push(await openImages(images, inline, options, signal));
+      if (videos.length > 0) opened.push(await openVideos(videos, inline, options, signal));
       for (const file of files) opened.push(await openSound(file, options, signal));
       return { [Symbol.asyncDispose]: close };
     } catch (error) {
@@ -47,18 +58,18 @@ async function openSound(
 /** Opens images one after the other, because each takes memory and a process. */
 async function openImages(
   images: readonly ImagePart[],
-  inline: readonly (Buffer | undefined)[],
+  inline: Inline,
   options: MediaOptions,
   signal: AbortSignal,
 ): Promise<AsyncDisposable> {
   const scope = await options.openai.imageScope();
   try {
-    for (const [index, { param, url, target }] of images.entries()) {
-      const bytes = inline[index];
-      target.image = await blaming(blameOf(param), () =>
+    for (const part of images) {
+      const [bytes] = inline.get(part) ?? [];
+      part.target.image = await blaming(blameOf(part.param), () =>
         bytes
           ? withTemporaryFile(bytes, options, (path) => scope.open({ path, bytes: bytes.length }, signal))
-          : scope.open({ url }, signal),
+          : scope.open({ url: part.url }, signal),
       );
     }
     return scope;
@@ -68,27 +79,75 @@ async function openImages(
   }
 }
 
-/** Returns the bytes of the images that are in the request; undefined for those that are fetched. */
-async function checkedImages(
-  images: readonly ImagePart[],
-  { openai: { imageInput } }: MediaOptions,
-): Promise<(Buffer | undefined)[]> {
-  const excess = images[imageInput.max_images];
-  if (excess) throw invalidValue(excess.param, `a request may have ${imageInput.max_images} images`);
-  const inline: (Buffer | undefined)[] = [];
-  for (const image of images) {
-    await nextTurn(); // a large image, like the JSON that had it, takes 0.1 s
-    inline.push(inlineImage(image));
+/**
+ * Opens videos one after the other, and writes their frames to their places. The videos of a request share its frames
+ * evenly. Throws errors that name the video.
+ */
+async function openVideos(
+  videos: readonly VideoPart[],
+  inline: Inline,
+  options: MediaOptions,
+  signal: AbortSignal,
+): Promise<AsyncDisposable> {
+  const { videoInput, videoScope, imageScope } = options.openai;
+  const scopes: VideoScopes = { videos: await videoScope(), pictures: await imageScope() };
+  const close = async (): Promise<void> => {
+    await scopes.videos[Symbol.asyncDispose]();
+    await scopes.pictures[Symbol.asyncDispose]();
+  };
+  const most = Math.floor(videoInput.max_frames / videos.length);
+  try {
+    for (const part of videos)
+      part.target.video = await blaming(blameOf(part.param), () =>
+        openVideo(part, inline.get(part), { scopes, options, most, signal }),
+      );
+    return { [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await close();
+    throw error;
   }
-  if (inline.reduce((sum, bytes) => sum + (bytes?.length ?? 0), 0) > imageInput.max_bytes)
-    throw tooLarge('the images in the request are too large', imageInput.max_bytes, 'openai.image_input.max_bytes');
-  const fetched = images.find((_, index) => inline[index] === undefined);
+}
+
+/** The bytes of the images and videos that are in the request: of a list of pictures, those of each one. */
+type Inline = ReadonlyMap<MediaPart, readonly Buffer[]>;
+
+/** Returns the bytes of the images and videos that are in the request. The others are fetched. */
+async function checkedPictures(
+  parts: readonly (ImagePart | VideoPart)[],
+  { openai: { imageInput, videoInput } }: MediaOptions,
+): Promise<Inline> {
+  const excess = parts.filter(({ target }) => target.type === 'image')[imageInput.max_images];
+  if (excess) throw invalidValue(excess.param, `a request may have ${imageInput.max_images} images`);
+  const videos = parts.filter(({ target }) => target.type === 'video');
+  const beyond = videos[videoInput.max_frames];
+  if (beyond)
+    throw videoInput.max_frames === 0
+      ? unsupported(beyond.param, 'videos are not taken here (openai.video_input.max_frames)')
+      : invalidValue(beyond.param, `a request may have ${videoInput.max_frames} videos`);
+  const inline = new Map<MediaPart, readonly Buffer[]>();
+  for (const part of parts) {
+    await nextTurn(); // a large image, like the JSON that had it, takes 0.1 s
+    const bytes = 'sampling' in part ? inlineVideo(part) : inlineImage(part);
+    if (bytes) inline.set(part, [bytes].flat());
+  }
+  if ([...inline.values()].flat().reduce((sum, { length }) => sum + length, 0) > imageInput.max_bytes)
+    throw tooLarge(
+      'the images and videos in the request are too large',
+      imageInput.max_bytes,
+      'openai.image_input.max_bytes',
+    );
+  const fetched = parts.find((part) => !inline.has(part));
   if (fetched && !imageInput.fetch)
-    throw unsupported(fetched.param, 'images are not fetched here; send the image as a data URL');
+    throw unsupported(
+      fetched.param,
+      `${fetched.target.type}s are not fetched here; send the ${fetched.target.type} as a data URL`,
+    );
   return inline;
 }
 
 const blameOf = (param: string) => ({
+  VideoReadingException: param,
+  MediaTooLongException: param,
   ImageReadingException: param,
   ImageTooLargeException: param,
   MediaTooLargeException: param,

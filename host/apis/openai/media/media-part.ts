@@ -3,6 +3,7 @@ import { invalidValue, unsupported } from '../fields.ts';
 import type { ServedModel } from '../../../inference/deployments/index.ts';
 import { audioBytes } from '../audio/audio-input.ts';
 import type { RunContext } from '../run-context.ts';
+import type { VideoSampling } from './video-sampling.ts';
 
 /** An image in the arguments of a call, before it is opened. */
 export interface ImagePart {
@@ -24,11 +25,25 @@ export interface SoundPart {
   readonly target: { readonly type: 'audio'; audio: AudioReference | undefined };
 }
 
-export type MediaPart = ImagePart | SoundPart;
+/** A video in the arguments of a call, of which the model sees frames. */
+export interface VideoPart {
+  /** The address, as a parameter: `messages[0].content[1].video_url.url`. */
+  param: string;
+  /** An address or a data URL. */
+  readonly url: string;
+  sampling: VideoSampling;
+  /** The part of the dialog in the arguments. It has no frames until the video is opened. */
+  readonly target: { readonly type: 'video'; video: readonly VideoFrame[] };
+}
+
+/** A frame of a video. The pictures of a list of pictures have no times. */
+export type VideoFrame = ImageReference | { readonly time: number; readonly image: ImageReference };
+
+export type MediaPart = ImagePart | SoundPart | VideoPart;
 
 type Takes = Pick<ServedModel, 'takesImages' | 'takesAudio'>;
 
-/** Takes the images of a request, and the audio that the model itself hears. */
+/** Takes the images and the videos of a request, and the audio that the model itself hears. */
 export class MediaParts {
   readonly parts: MediaPart[] = [];
   readonly #model: Takes;
@@ -45,19 +60,34 @@ export class MediaParts {
    * `UnsupportedParameter` if the model takes none, and `InvalidParameter` for an address that is none.
    */
   takeImage(url: string, part: string): ImagePart['target'] {
-    if (!this.#model.takesImages)
-      throw unsupported(
-        `${part}.type`,
-        `the model takes no images. A LlamaTextGenerationDeployment takes images if model_kwargs.mmproj names the ` +
-          `vision projector of its model`,
-      );
-    if (this.#why !== undefined) throw unsupported(`${part}.type`, this.#why);
     const param = `${part}.image_url.url`;
-    if (!ADDRESS.test(url.slice(0, 16)))
-      throw invalidValue(param, 'it is neither an http or https address nor a data URL of an image');
+    this.#requireSeen(url, part, 'image');
     const target: ImagePart['target'] = { type: 'image', image: undefined };
     this.parts.push({ param, url, target });
     return target;
+  }
+
+  /** Like {@link takeImage}, for a video. */
+  takeVideo(url: string, part: string): VideoPart['target'] {
+    this.#requireSeen(url, part, 'video');
+    const target: VideoPart['target'] = { type: 'video', video: [] };
+    this.parts.push({ param: `${part}.video_url.url`, url, sampling: {}, target });
+    return target;
+  }
+
+  #requireSeen(url: string, part: string, what: 'image' | 'video'): void {
+    if (!this.#model.takesImages)
+      throw unsupported(
+        `${part}.type`,
+        `the model takes no ${what}s. A LlamaTextGenerationDeployment takes images and videos if model_kwargs.mmproj ` +
+          `names the vision projector of its model`,
+      );
+    if (this.#why !== undefined) throw unsupported(`${part}.type`, this.#why);
+    if (!ADDRESS.test(url.slice(0, 16)))
+      throw invalidValue(
+        `${part}.${what}_url.url`,
+        `it is neither an http or https address nor a data URL of ${what === 'image' ? 'an image' : 'a video'}`,
+      );
   }
 
   /** Like {@link takeImage}, for the audio of a part in base64. */
@@ -81,13 +111,36 @@ export const REFUSED_MEDIA = new MediaParts(
 );
 
 const ADDRESS = /^(https?:\/\/|data:)/i;
-const DATA_URL = /^data:image\/[\w.+-]+(?:;[\w.+-]+=[\w.+-]+)*;base64,/i;
+const DATA_URL = /^data:(image|video)\/[\w.+-]+(?:;[\w.+-]+=[\w.+-]+)*;base64,/i;
 
 /** Returns the bytes of an image in a data URL; undefined for an address. Throws `InvalidParameter` for other data. */
 export function inlineImage({ param, url }: Pick<ImagePart, 'param' | 'url'>): Buffer | undefined {
   if (!/^data:/i.test(url.slice(0, 5))) return undefined;
-  const [head] = DATA_URL.exec(url.slice(0, 200)) ?? [];
-  if (head === undefined)
+  const data = dataOf(url, 'image');
+  if (data === undefined)
     throw invalidValue(param, 'a data URL of an image begins like data:image/png;base64, and goes on with base64');
-  return audioBytes({ param, data: url.slice(head.length) });
+  return audioBytes({ param, data });
+}
+
+/**
+ * Returns the bytes of a video in a data URL, or of each picture of `data:video/jpeg;base64,` and pictures between
+ * commas, as vLLM takes them; undefined for an address. Throws `InvalidParameter` for other data.
+ */
+export function inlineVideo({ param, url }: Pick<VideoPart, 'param' | 'url'>): Buffer | Buffer[] | undefined {
+  if (!/^data:/i.test(url.slice(0, 5))) return undefined;
+  const data = dataOf(url, 'video');
+  if (data === undefined)
+    throw invalidValue(param, 'a data URL of a video begins like data:video/mp4;base64, and goes on with base64');
+  if (!isPictureList({ url })) return audioBytes({ param, data });
+  return data.split(',').map((picture) => audioBytes({ param, data: picture }));
+}
+
+/** Whether the data URL of a video is a list of pictures in place of a file. */
+export const isPictureList = ({ url }: Pick<VideoPart, 'url'>): boolean =>
+  /^data:video\/jpeg[;,]/i.test(url.slice(0, 16));
+
+/** Returns the base64 in a data URL of such a medium; undefined for another URL. */
+function dataOf(url: string, medium: 'image' | 'video'): string | undefined {
+  const [head, type] = DATA_URL.exec(url.slice(0, 200)) ?? [];
+  return head !== undefined && type!.toLowerCase() === medium ? url.slice(head.length) : undefined;
 }

@@ -127,7 +127,7 @@ export function hears(models: ModelDirectory, { name, capability, dialog }: Mode
   return [...choices.map(({ found }) => found), ...fallbacks].every(({ model }) => model.takesAudio);
 }
 
-const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image_url', 'input_image']);
+const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image_url', 'video_url', 'input_image']);
 const AUDIO_TYPES: ReadonlySet<unknown> = new Set(['input_audio']);
 
 function has({ content }: DialogItem, types: ReadonlySet<unknown>): boolean {
