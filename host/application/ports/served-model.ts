@@ -1,3 +1,4 @@
+import * as z from 'zod';
 import { type BoundDeployment, modelName, type ServedModel } from '../../inference/deployments/index.ts';
 
 /** Keys of `user_config` that name a model, in the built-in types and usually in those of applications. */
@@ -18,11 +19,17 @@ export function servedModel(
     state,
     modelId: modelId === undefined ? undefined : modelName(modelId),
     methods: new Set(Object.keys(definition.methods)),
+    takesInputTypes: hasParameter(definition.methods['embed_batch']?.input, 'input_type'),
     adapters: isObject(adapters) ? Object.keys(adapters) : [],
     takesImages: definition.takesImages?.(options.user_config) === true,
     takesAudio,
     maxTokens: typeof maxTokens === 'number' ? maxTokens : undefined,
   };
+}
+
+/** Classes of applications may have methods for embeddings with fewer parameters. */
+function hasParameter(input: unknown, name: string): boolean {
+  return input instanceof z.ZodObject && Object.hasOwn(input.shape, name);
 }
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>

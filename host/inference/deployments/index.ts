@@ -11,6 +11,7 @@ export {
   type Implements,
 } from './class/deployment.ts';
 export type { DeploymentDescription, MethodDescription } from './class/describe.ts';
+export type { InputType } from './class/embedding-methods.ts';
 export type { CallOptions, DeploymentHandle } from './handle/deployment-handle.ts';
 export {
   type Fallback,

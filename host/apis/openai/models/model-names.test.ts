@@ -13,6 +13,7 @@ function model(name: string, methods: readonly string[], more: Partial<ServedMod
     methods: new Set(methods),
     adapters: [],
     takesImages: false,
+    takesInputTypes: false,
     takesAudio: false,
     maxTokens: undefined,
     state: 'RUNNING',

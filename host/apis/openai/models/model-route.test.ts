@@ -21,6 +21,7 @@ function directory(alias: Partial<ModelAlias>, more: Readonly<Record<string, Par
           modelId: undefined,
           adapters: ['sql'],
           takesImages: false,
+          takesInputTypes: false,
           takesAudio: false,
           maxTokens: undefined,
         },

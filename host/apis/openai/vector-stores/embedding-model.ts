@@ -1,6 +1,6 @@
 import { fail } from '../../../base/core/errors.ts';
 import type { RequestContext } from '../../../base/core/request-context.ts';
-import type { CallOptions, ModelDirectory } from '../../../inference/deployments/index.ts';
+import type { CallOptions, InputType, ModelDirectory } from '../../../inference/deployments/index.ts';
 import { CAPABILITIES, capabilitiesOf } from '../models/capabilities.ts';
 import { resolveModel } from '../models/model-names.ts';
 import type { EmbeddedBatch } from '../vectors/embeddings.ts';
@@ -11,9 +11,12 @@ type EmbedContext = RequestContext & { readonly signal: AbortSignal };
 export interface EmbeddingModel {
   /** Stores know it by this name: vectors of models with other names cannot be compared with theirs. */
   readonly name: string;
-  /** Returns the vector of each text. Of a text that is too long, only its beginning counts. */
-  embed(texts: readonly string[], context: EmbedContext): Promise<EmbeddedBatch['embedding']>;
-  /** Counts the tokens of a text, also of one that is too long; undefined if the deployment cannot. */
+  /**
+   * Returns the vector of each text, with the prompt for its type that the deployment has. Of a text that is too long,
+   * only its beginning counts.
+   */
+  embed(texts: readonly string[], type: InputType, context: EmbedContext): Promise<EmbeddedBatch['embedding']>;
+  /** Counts the tokens of a document, also of one that is too long; undefined if the deployment cannot. */
   readonly count: ((text: string, context: EmbedContext) => Promise<TokenCount>) | undefined;
 }
 
@@ -47,14 +50,17 @@ export function embeddingModel(
   if (allowed?.has(model.name) === false)
     throw fail('NoEmbeddingModel', 'vector stores need an embedding model that this key may not use');
   const given = adapter === undefined ? {} : { adapter };
+  const typed = (type: InputType) => (model.takesInputTypes ? { input_type: type } : {});
   const call = (method: string, args: Record<string, unknown>, context: CallOptions): Promise<unknown> =>
-    models.call(model.name, method, { ...args, ...given }, context);
+    models.call(model.name, method, args, context);
   return {
     name: [model.modelId ?? model.name, ...(adapter === undefined ? [] : [adapter])].join(':'),
-    embed: async (sentences, context) =>
-      ((await call('embed_batch', { sentences, truncate: 'end' }, context)) as EmbeddedBatch).embedding,
+    embed: async (sentences, type, context) => {
+      const args = { ...given, ...typed(type), sentences, truncate: 'end' };
+      return ((await call('embed_batch', args, context)) as EmbeddedBatch).embedding;
+    },
     count: model.methods.has('count_tokens')
-      ? (text, context) => models.call(model.name, 'count_tokens', { text }, context) as Promise<TokenCount>
+      ? (text, context) => call('count_tokens', { ...typed('document'), text }, context) as Promise<TokenCount>
       : undefined,
   };
 }

@@ -101,7 +101,7 @@ export class IngestAttempt {
       const maxBytes = hasTexts ? undefined : this.#options.maxStoredBytes;
       const parts = hasTexts ? this.#storedTexts(store, file) : this.#readTexts(file, model, context);
       for await (const texts of parts) {
-        const vectors = await model.embed(texts, context);
+        const vectors = await model.embed(texts, 'document', context);
         const chunks = texts.map((text, n) => ({ text, vector: vectors[n] ?? [] }));
         const from = { ...file, chunks: stored };
         const isOurs = await this.#write(context, (repositories) =>

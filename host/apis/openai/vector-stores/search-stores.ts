@@ -99,7 +99,8 @@ export async function searchStores(
     if (isDue) await scope.stores.renew(store, model.name, scope.deployments);
     current.push(isDue ? ((await scope.stores.find(store.id)) ?? store) : store);
   }
-  const vectors = current.some((store) => hasVectors(store, model)) ? await model.embed(query.queries, context) : [];
+  const isByVectors = current.some((store) => hasVectors(store, model));
+  const vectors = isByVectors ? await model.embed(query.queries, 'query', context) : [];
   const storage = scope.storage.inTrace(context.traceparent);
   const found = new Map<string, FoundText>();
   for (const store of current)

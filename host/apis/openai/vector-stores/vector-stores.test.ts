@@ -383,5 +383,26 @@ Stores('need a key that may use the embedding model, and read the file', async (
   await noFiles.vectorStores.create({});
 });
 
+Stores('put the prompts of the deployment before questions and before texts of files', async () => {
+  const kwargs = { n_threads: 1, n_ctx: 256 };
+  const model = await testModel('all-minilm-l6-v2');
+  const prompts = { query: 'What is said about ', document: 'From a letter: ', usual: 'Hm. ', none: '' };
+  const config = { model_id: model, model_kwargs: kwargs, prompts, default_prompt_name: 'usual' };
+  await using own = await startOpenAiApp({
+    prepare: (app) => app.registerDeployment('minilm', LlamaEmbeddingDeployment.options({ user_config: config })),
+  });
+  const { client, app } = own;
+  const { id } = await client.vectorStores.create({});
+  await client.vectorStores.files.createAndPoll(id, { file_id: await upload(CATS, 'cats.txt', client) });
+  const query = { query: 'kittens', ranking_options: { ranker: 'none' as const } };
+  const [found] = (await client.vectorStores.search(id, query)).data;
+  const sentences = [`${prompts.query}kittens`, prompts.document + CATS];
+  const { embedding } = await app
+    .handle(LlamaEmbeddingDeployment, 'minilm')
+    .embed_batch({ sentences, prompt_name: 'none' });
+  const cosine = embedding[0]!.reduce((sum, value, at) => sum + value * embedding[1]![at]!, 0);
+  assert.ok(Math.abs(found!.score - cosine) < 1e-4, `${found!.score}, ${cosine}`);
+});
+
 if (cannotRun === undefined) Stores.run();
 else skip('vector stores', cannotRun);

@@ -3,6 +3,8 @@ import { Deployment, withoutAbsent } from './deployments.ts';
 export interface EmbedOptions {
   /** Name of a prompt in the deployment's configuration, which is put before each text. */
   readonly prompt_name?: string | null | undefined;
+  /** What the texts are for. Without `prompt_name`, they get the prompt of this name, if there is one. */
+  readonly input_type?: 'query' | 'document' | null | undefined;
   /** Numbers of a vector that are kept, from its beginning. */
   readonly dimensions?: number | null | undefined;
   /** Whether the vectors get the length 1. Default: the configuration of the deployment. */

@@ -53,8 +53,15 @@ export const NO_DEFAULT_PROMPT = {
 };
 
 const promptName = z.string().nullish().describe('Name of a prompt in the configuration.');
+/** What texts are embedded for. */
+export type InputType = 'query' | 'document';
+const inputType = z
+  .enum(['query', 'document'])
+  .nullish()
+  .describe('What the texts are for. Without `prompt_name`, they get the prompt of this name, if there is one.');
 const options = {
   prompt_name: promptName,
+  input_type: inputType,
   dimensions: z.nullish(Dimensions),
   normalize: z.boolean().nullish().describe('Whether the vectors get the length 1. Default: the configuration.'),
   truncate: z.nullish(Truncate),
@@ -88,7 +95,7 @@ export const embeddingMethods = {
   }),
   count_tokens: method({
     description: 'Counts the tokens of a text.',
-    input: z.strictObject({ text: z.string(), prompt_name: promptName }),
+    input: z.strictObject({ text: z.string(), prompt_name: promptName, input_type: inputType }),
     output: z.strictObject({ tokens: z.int(), max_tokens: z.int() }),
   }),
 };

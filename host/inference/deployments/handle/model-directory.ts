@@ -8,6 +8,8 @@ export interface ServedModel {
   readonly modelId: string | undefined;
   /** Names of the methods that the deployment has. */
   readonly methods: ReadonlySet<string>;
+  /** Whether calls for embeddings may say what the texts are for. */
+  readonly takesInputTypes: boolean;
   /** LoRA adapters that requests can name. */
   readonly adapters: readonly string[];
   /** Whether dialogs can have images. */

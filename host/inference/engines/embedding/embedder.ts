@@ -45,8 +45,12 @@ interface EmbeddingSettings {
   readonly default_prompt_name?: string;
 }
 
-interface EmbedOptions {
+interface PromptChoice {
   readonly prompt_name?: string | null;
+  readonly input_type?: string | null;
+}
+
+interface EmbedOptions extends PromptChoice {
   readonly dimensions?: number | null;
   readonly normalize?: boolean | null;
   readonly truncate?: EmbeddingSettings['truncate'] | null;
@@ -109,7 +113,7 @@ export class Embedder {
     const dimensions = options.dimensions ?? settings.dimensions;
     this.#requireDimensions(dimensions);
     this.#requireRoom(sentences.length, dimensions ?? this.#engine.info.dimensions);
-    const prompt = this.#promptOf(options.prompt_name);
+    const prompt = this.#promptOf(options);
     const texts = sentences.map((sentence) => (typeof sentence === 'string' ? prompt + sentence : sentence));
     const answer = await this.#engine.run({ texts }, options.truncate ?? settings.truncate, context);
     const finish = { dimensions, isNormalized: options.normalize ?? settings.normalize };
@@ -118,15 +122,15 @@ export class Embedder {
   }
 
   #count(
-    { text, prompt_name: name }: EmbedOptions & { readonly text: string },
+    { text, ...choice }: PromptChoice & { readonly text: string },
     context: CallContext,
   ): Promise<{ tokens: number; max_tokens: number }> {
-    return this.#engine.count({ texts: [this.#promptOf(name) + text] }, context);
+    return this.#engine.count({ texts: [this.#promptOf(choice) + text] }, context);
   }
 
-  #promptOf(name: string | null | undefined): string {
+  #promptOf({ prompt_name: name, input_type: type }: PromptChoice): string {
     const { prompts, default_prompt_name: usual } = this.#spec.settings;
-    const wanted = name ?? usual;
+    const wanted = name ?? (type != null && Object.hasOwn(prompts, type) ? type : usual);
     if (wanted === undefined) return '';
     if (Object.hasOwn(prompts, wanted)) return prompts[wanted] ?? '';
     const known = Object.keys(prompts).map((known) => `"${known}"`);
