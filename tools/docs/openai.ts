@@ -111,6 +111,8 @@ request starts it again; if an operator unloads it, requests are refused until i
 - A model whose files have more than \`max_bytes\` is refused with 400 before it is fetched. Models stay on the disk \
 after they end, so allow as many as the disk has room for: \`*/*\` lets every client fetch every model of the hub. \
 A \`*\` without \`/\` allows models of the catalogue alone.
+- The settings change while the server runs (\`aana-host apply\`). A model that is no longer allowed ends as soon as \
+nothing uses it.
 - More than \`max_models\` end the one that was not used for longest. While all of them work, another one is refused \
 with 503.
 - A name that is not allowed, and a repository that the hub does not show, are answered with 404. A hub that is away \
@@ -522,7 +524,8 @@ the extension pgvector.
 
 - A [deployment for embeddings](deployments.md#embeddings) makes the vectors: the only one there is, or the one that \
 \`openai.vector_stores.embedding_deployment\` names. Without one, or if the key may not use it, the \
-answer is 503 with the code \`no_embedding_model\`.
+answer is 503 with the code \`no_embedding_model\`. Questions and files get its prompts \`query\` and \
+\`document\`, if it has them, as models such as e5 want it.
 - Files are text, Markdown, HTML, PDF and subtitles (SubRip, WebVTT), by their names. A file that \
 cannot be read is \`failed\` alone, and \`last_error\` says \
 why: \`unsupported_file\` for other types, \`invalid_file\` for one that is empty, damaged, encrypted, a scan, or \

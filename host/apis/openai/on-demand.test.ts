@@ -14,6 +14,8 @@ import { llamaOptions, type OpenAiApp, startOpenAiApp } from './fixtures/openai-
 
 const OnDemand = suite('models on demand');
 const limits = { keep_alive_s: 1, max_models: 1, max_bytes: 100_000_000 };
+const allowed = ['owner/*', 'owner/one', 'away/gone', 'qwen*'];
+const aliases = { gpt: 'owner/one', both: { deployments: [{ name: 'away/gone' }], fallbacks: ['tiny'] } };
 const lines: string[] = [];
 let folder = '';
 let hub: FileServer;
@@ -42,8 +44,8 @@ OnDemand.before(async () => {
       api_service: { enabled: true },
       models: { hf_endpoint: hub.url },
       openai: {
-        aliases: { gpt: 'owner/one', both: { deployments: [{ name: 'away/gone' }], fallbacks: ['tiny'] } },
-        on_demand: { models: ['owner/*', 'owner/one', 'away/gone', 'qwen*'], ...limits },
+        aliases,
+        on_demand: { models: allowed, ...limits },
       },
     },
   });
@@ -179,6 +181,39 @@ OnDemand('end when the deployment that calls them has ended', async () => {
   assert.is((await ask('owner/one')).status, 200);
   await at.app.unregisterDeployment('relay');
   await until(async () => (await started()).length === 0);
+});
+
+OnDemand('obey settings that are applied while the host runs', async () => {
+  const given = { models: allowed, ...limits, num_gpus: 0 };
+  const apply = async (more: Partial<typeof given>): Promise<void> => {
+    const body = { deployments: {}, openai: { aliases, on_demand: { ...given, ...more } } };
+    const answer = await at.post('/api/configuration/apply', body, admin);
+    assert.match(await answer.text(), /"state":"applied"/);
+  };
+  await until(async () => (await started()).length === 0);
+  await apply({ keep_alive_s: 1000, max_models: 2 });
+  assert.is((await ask('owner/one')).status, 200);
+  const used = await ask('owner/two', { stream: true, max_tokens: null, ignore_eos: true });
+  const reader = used.body!.getReader();
+  await reader.read();
+  assert.equal((await started()).toSorted(), ['owner/one', 'owner/two'], 'two have room');
+  await apply({ keep_alive_s: 1000, max_models: 1 });
+  await until(async () => (await started()).join() === 'owner/two');
+  await apply({ keep_alive_s: 1000, max_models: 1, models: ['owner/one'] });
+  assert.not.ok((await reader.read()).done, 'a model that is no longer allowed goes on while it is used');
+  await reader.cancel();
+  await until(async () => (await started()).length === 0);
+  assert.is((await ask('owner/two')).status, 404);
+  assert.is((await models())['owner/two'], undefined);
+  assert.is((await ask('owner/one')).status, 200);
+  await apply({ keep_alive_s: 0 });
+  await until(async () => (await started()).length === 0);
+  await apply({ max_bytes: 10 });
+  const { error } = (await (await ask('owner/one/vast.gguf')).json()) as { error: { message: string } };
+  assert.match(error.message, /of 10 \(openai\.on_demand\.max_bytes\)/);
+  await apply({ num_gpus: 1 }); // without a GPU it has no effect
+  assert.is((await ask('owner/one')).status, 200);
+  await apply({});
 });
 
 OnDemand('of a broken file are refused without the folder of the file', async () => {

@@ -6,9 +6,9 @@ import type { DeploymentManager, ModelDirectory } from '../../inference/deployme
 import type { ModelsOnDemand } from './models-on-demand.ts';
 import { servedModel } from './served-model.ts';
 
-/** A directory whose aliases may change. */
+/** A directory whose settings may change. */
 export interface AppModels extends ModelDirectory {
-  configure(config: Pick<Config['openai'], 'aliases'>): void;
+  configure(config: Pick<Config['openai'], 'aliases' | 'on_demand'>): void;
 }
 
 /** Returns the counter of requests that another model of their alias got. */
@@ -42,7 +42,10 @@ export function modelDirectory({
     get aliases() {
       return aliases;
     },
-    configure: (config) => void (aliases = config.aliases),
+    configure(config) {
+      aliases = config.aliases;
+      onDemand.configure(config.on_demand);
+    },
     list() {
       const states = deployments.status();
       const hearing = deployments.hearing();

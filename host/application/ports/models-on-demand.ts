@@ -65,21 +65,35 @@ const TYPES: Readonly<Record<Purpose | 'ranking', string>> = {
  * while it is idle, as that of every deployment with `min_replicas` 0.
  */
 export class ModelsOnDemand implements OnDemandModels {
-  readonly #options: ModelsOnDemandOptions;
-  readonly #patterns: readonly RegExp[];
-  readonly #names: readonly string[];
+  readonly #options: Omit<ModelsOnDemandOptions, 'config'>;
+  #config: ModelsOnDemandOptions['config'];
+  #patterns: readonly RegExp[] = [];
+  #names: readonly string[] = [];
   /** In the order of their last use. */
   readonly #started = new Map<string, Started>();
   readonly #ending = new Map<string, Promise<void>>();
 
   constructor(options: ModelsOnDemandOptions) {
-    const { models } = options.config;
     this.#options = options;
+    this.#config = options.config;
     options.deployments.onNames(() => this.#forgetRemoved());
+    this.configure(options.config);
+  }
+
+  /**
+   * Takes other settings. A model that is no longer allowed, or that is one too many, ends as soon as nothing uses it.
+   * Those that run keep their GPUs.
+   */
+  configure(config: ModelsOnDemandOptions['config']): void {
+    const { models, max_models: most } = config;
+    this.#config = config;
     this.#patterns = models.map(patternOf);
     const plain = models.filter((model) => !model.includes('*')).flatMap((model) => identified(model)?.id ?? []);
     const known = catalogue.filter((entry) => entry.isDefault && purposeOf(entry)).map(({ name }) => name);
     this.#names = [...new Set([...plain, ...known.filter((name) => this.#isAllowed(name))])];
+    const idle = [...this.#started.values()].filter(({ uses }) => uses === 0);
+    for (const started of idle) this.#endLater(started);
+    for (const started of idle.slice(0, Math.max(0, this.#started.size - most))) this.#endAfter(started, 0);
   }
 
   names(): readonly string[] {
@@ -96,7 +110,7 @@ export class ModelsOnDemand implements OnDemandModels {
 
   /** Whether calls of a deployment go through this object. */
   isFor(deployment: string): boolean {
-    if (this.#patterns.length === 0) return false;
+    if (this.#patterns.length === 0 && this.#started.size === 0) return false;
     return this.#started.has(deployment) || this.#isFree(deployment);
   }
 
@@ -141,11 +155,15 @@ export class ModelsOnDemand implements OnDemandModels {
 
   #leave(started: Started): void {
     started.uses -= 1;
-    if (started.uses === 0 && this.#started.get(started.name) === started)
-      this.#endAfter(started, this.#options.config.keep_alive_s);
+    if (started.uses === 0 && this.#started.get(started.name) === started) this.#endLater(started);
+  }
+
+  #endLater(started: Started): void {
+    this.#endAfter(started, this.#isAllowed(started.name) ? this.#config.keep_alive_s : 0);
   }
 
   #endAfter(started: Started, seconds: number): void {
+    clearTimeout(started.timer);
     started.timer = setTimeout(() => void this.#end(started), seconds * 1000);
     started.timer.unref();
   }
@@ -207,7 +225,7 @@ export class ModelsOnDemand implements OnDemandModels {
 
   /** Refuses a model that is too large to be fetched. */
   async #requireSize(name: string): Promise<void> {
-    const { max_bytes: most } = this.#options.config;
+    const { max_bytes: most } = this.#config;
     const bytes = await this.#options.models.bytesToPull(name);
     if (bytes === undefined || bytes <= most) return;
     throw fail(
@@ -222,7 +240,7 @@ export class ModelsOnDemand implements OnDemandModels {
    * are in use.
    */
   #unneeded(): Started | undefined {
-    const { max_models: most } = this.#options.config;
+    const { max_models: most } = this.#config;
     if (this.#started.size <= most) return undefined;
     const unneeded = [...this.#started.values()].find(({ uses }) => uses === 0);
     if (unneeded) return unneeded;
@@ -244,7 +262,7 @@ export class ModelsOnDemand implements OnDemandModels {
           log.error('unused model not removed', { deployment: name, ...errorLogFields(error) });
           if (!deployments.has(name) || this.#started.has(name)) return;
           this.#started.set(name, started); // another deployment may call it
-          this.#endAfter(started, Math.max(1, this.#options.config.keep_alive_s));
+          this.#endAfter(started, Math.max(1, this.#config.keep_alive_s));
         },
       )
       .finally(() => this.#ending.delete(name));
@@ -258,7 +276,7 @@ export class ModelsOnDemand implements OnDemandModels {
     if (!model || !this.#isAllowed(model.id)) return undefined;
     const type = model.type ?? Object.values(TYPES).find((one) => hasMethods(one, methods));
     if (type === undefined) return undefined;
-    const { keep_alive_s: keepAliveS, num_gpus: gpus } = this.#options.config;
+    const { keep_alive_s: keepAliveS, num_gpus: gpus } = this.#config;
     const bound = this.#options.bind(model.id, {
       type,
       user_config: { [type === TYPES.speech ? 'model_size' : 'model_id']: model.id },

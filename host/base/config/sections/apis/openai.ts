@@ -68,23 +68,24 @@ export const OpenAiConfig = z.strictObject({
             '`owner/repo/file.gguf` of the hub. `*` stands for any characters, and `*` without `/` allows models of ' +
             'the catalogue alone. See ' +
             '[models on demand](openai-compatibility.md#models-on-demand). Default: none.',
-        ),
+        )
+        .register(settings, { isLive: true }),
       keep_alive_s: amount(
         { min: 0, max: 86_400, default: 300 },
         'Time after its last request for which such a model stays, in seconds.',
-      ),
+      ).register(settings, { isLive: true }),
       max_models: whole(
         { min: 1, max: 64, default: 3 },
         'Most such models at the same time. Another one ends the one that was not used for longest, or is refused ' +
           'while all of them work.',
-      ),
+      ).register(settings, { isLive: true }),
       max_bytes: positiveBytes(
         16 * 1024 * MIB,
         'Most bytes of the files of such a model. A larger one is refused before it is fetched.',
-      ),
-      num_gpus: GPUS.default(0).describe(
-        'GPUs for each such model, or a share of one GPU below 1. With 0 they run on the CPU.',
-      ),
+      ).register(settings, { isLive: true }),
+      num_gpus: GPUS.default(0)
+        .describe('GPUs for each such model, or a share of one GPU below 1. With 0 they run on the CPU.')
+        .register(settings, { isLive: true }),
     })
     .prefault({})
     .describe('Models that requests start.'),
