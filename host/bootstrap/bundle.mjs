@@ -141,7 +141,11 @@ export async function bundle(root) {
     transform: { target: TARGET },
     plugins: [addresses(root)],
   });
-  const { output: ofPrograms } = await programs.write({ ...output, chunkFileNames: 'shared/[name]-[hash].js' });
+  const { output: ofPrograms } = await programs.write({
+    ...output,
+    comments: false,
+    chunkFileNames: 'shared/[name]-[hash].js',
+  });
   await programs.close();
   const modules = await rolldown({
     cwd: root,

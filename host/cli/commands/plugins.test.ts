@@ -7,7 +7,7 @@ import { linkDependencies } from '../../test/helpers/plugin-project.ts';
 import { post, type RunningServer, serve, startServe, until } from '../../test/helpers/server.ts';
 import { newPlugin } from './new-plugin.ts';
 import { command, type CommandResult } from '../../test/helpers/command-line/command.ts';
-import { buildTestPlugin } from '../../endpoints/plugins/fixtures/build-test-plugin.ts';
+import { buildTestPlugin, testCacheDir } from '../../endpoints/plugins/fixtures/build-test-plugin.ts';
 
 const Plugins = suite('aana-host plugins, SIGHUP and aana-host dev');
 let folder = '';
@@ -22,7 +22,7 @@ Plugins.before(async () => {
     ...process.env,
     AANA_DATA_DIR: join(folder, 'data'),
     XDG_RUNTIME_DIR: join(folder, 'run'),
-    AANA_CACHE_DIR: join(folder, 'cache'),
+    AANA_CACHE_DIR: testCacheDir(), // with plugins only
     AANA_FFMPEG_PATH: join(folder, 'ffmpeg'),
   };
   await newPlugin(plugin);

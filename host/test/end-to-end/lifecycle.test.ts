@@ -8,7 +8,17 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../base/core/package-root.ts';
 import { longSpeech, SAMPLE_TEXT, speakingVideo } from '../helpers/media/media.ts';
-import { cpuSeconds, descendants, isRunning, post, serve, startServe, streamed, until } from '../helpers/server.ts';
+import {
+  cpuSeconds,
+  descendants,
+  isRunning,
+  post,
+  serve,
+  startServe,
+  streamed,
+  TEST_DEPLOYMENTS,
+  until,
+} from '../helpers/server.ts';
 import { wordErrors } from '../helpers/media/word-errors.ts';
 import { testModel } from '../helpers/models.ts';
 
@@ -19,6 +29,9 @@ Lifecycle.before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'aana-life-'));
 });
 Lifecycle.after(() => rm(folder, { recursive: true, force: true }));
+
+const { asr_deployment } = TEST_DEPLOYMENTS;
+const onlySpeech = { config: { deployments: { asr_deployment } } };
 
 const replicasOf = async (pid: number | undefined): Promise<{ pid: number; command: string }[]> =>
   (await descendants(pid ?? 0)).filter(({ command }) => /replicas\/child\/main/.test(command));
@@ -76,7 +89,7 @@ Lifecycle('a request whose replica is killed is repeated and only takes longer',
 });
 
 Lifecycle('work stops when its client leaves', async () => {
-  await using server = await serve();
+  await using server = await serve(onlySpeech);
   const controller = new AbortController();
   const before = await computed(server.process.pid);
   const running = post(
@@ -118,7 +131,7 @@ Lifecycle('no child outlives a killed host, not even a stopped child', async () 
 
 Lifecycle('SIGINT lets a running request finish', async () => {
   // A slow machine needs longer than the default.
-  await using server = await serve({ config: { shutdown_grace_s: 300 } });
+  await using server = await serve({ config: { ...onlySpeech.config, shutdown_grace_s: 300 } });
   const before = await computed(server.process.pid);
   const running = post(
     `${server.url}/video/transcribe`,

@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { delay } from '../../../base/core/abort.ts';
 import { type Browser, findChromium, type Page, startBrowser } from '../../../test/helpers/browser.ts';
 import { until } from '../../../test/helpers/server.ts';
 import { npmPackages } from '../../../test/helpers/installed-packages.ts';
@@ -100,10 +99,7 @@ Dashboard('opens by its address, hides the token, and shows live figures', async
   await page.until(`document.querySelector('[aria-label=Alerts]')?.innerText.includes('the disk is used to')`);
   const stop = new AbortController();
   const load = (async () => {
-    while (!stop.signal.aborted) {
-      await fetch(`${at.app.url}/api/ready`);
-      await delay(20);
-    }
+    while (!stop.signal.aborted) await fetch(`${at.app.url}/api/ready`);
   })();
   await page.until(`Number(document.querySelector('.legend b').innerText.replaceAll(',', '')) > 5`);
   stop.abort();

@@ -8,6 +8,7 @@ import { sqliteDatabases, sqliteModule } from '../../../data/storage/fixtures/da
 import { PluginStorage, Storage } from '../../../data/storage/index.ts';
 import { skip } from '../../../test/skip.ts';
 import { compileFixture, installCompiler } from '../fixtures/assemblyscript/guest.ts';
+import { testCacheDir } from '../fixtures/build-test-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
 import { type LoadedPlugin, PluginHost } from '../set/plugin-host.ts';
@@ -53,7 +54,7 @@ else {
     host = new PluginHost({
       sandbox: testSandbox,
       ports: context.ports,
-      cacheDir: join(dir, 'cache'),
+      cacheDir: testCacheDir(),
       log: silentLogger,
       grants: { capable: { capabilities: ['*'], hosts: ['api.example.org'] } },
       settings: { capable: { key: 'a "€"' } },
