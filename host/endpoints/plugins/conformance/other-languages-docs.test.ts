@@ -113,7 +113,8 @@ for (const { shell, source, tools, guest, manifest = 'plugin.json', env } of lan
     await writeFile(join(dir, source), blocks.get(source)!);
     // Built once for each state of the page, the world and the tools.
     const versions = tools.map((tool) => spawnSync(tool, ['--version'], { encoding: 'utf8' }).stdout);
-    const texts = [...versions, assemblyScriptTools, ...[shell, manifest, source].map((name) => blocks.get(name)!)];
+    const used = [shell, manifest, source].map((name) => blocks.get(name)!);
+    const texts = [...versions, assemblyScriptTools, componentizePy, ...used];
     const component = join(dir, 'dist', 'count-tokens.wasm');
     const made = await keptGuest(texts, [join(packageRoot, 'wit')], async () => {
       await compile('bash', ['-euc', blocks.get(shell)!], { cwd: dir, ...(env && { env }) });
