@@ -39,7 +39,7 @@ export interface OpenAiRoutesOptions {
   readonly imageInput: { readonly max_images: number; readonly max_bytes: number; readonly fetch: boolean };
   /** Opens images. Throws `ImageReadingException`, `ImageTooLargeException` and the errors of a download. */
   readonly imageScope: () => Promise<ImageScope>;
-  /** Videos in dialogs: the most frames of all of a request; 0 for none. What holds for images holds for their bytes. */
+  /** Videos in dialogs: the most frames of all of a request; 0 for none. Their bytes count as those of images do. */
   readonly videoInput: { readonly max_frames: number };
   /** Opens videos. Throws `VideoReadingException` and the errors of a download. */
   readonly videoScope: () => Promise<VideoScope>;

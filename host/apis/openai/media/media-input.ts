@@ -16,6 +16,9 @@ import { withTemporaryFile } from '../../http/request/form/temporary-file.ts';
 import { tooLarge } from '../../http/request/too-large.ts';
 import type { OpenAiRoutesOptions } from '../http/openai-options.ts';
 
+/** Videos of a request. Their files lie on the disk together. */
+const MAX_VIDEOS = 8;
+
 /** What opens the media of requests. */
 export type MediaOptions = AudioOptions & {
   readonly openai: Pick<OpenAiRoutesOptions, 'imageInput' | 'imageScope' | 'videoInput' | 'videoScope'>;
@@ -119,11 +122,11 @@ async function checkedPictures(
   const excess = parts.filter(({ target }) => target.type === 'image')[imageInput.max_images];
   if (excess) throw invalidValue(excess.param, `a request may have ${imageInput.max_images} images`);
   const videos = parts.filter(({ target }) => target.type === 'video');
-  const beyond = videos[videoInput.max_frames];
-  if (beyond)
-    throw videoInput.max_frames === 0
-      ? unsupported(beyond.param, 'videos are not taken here (openai.video_input.max_frames)')
-      : invalidValue(beyond.param, `a request may have ${videoInput.max_frames} videos`);
+  const most = Math.min(MAX_VIDEOS, videoInput.max_frames);
+  const beyond = videos[most];
+  if (beyond && most === 0)
+    throw unsupported(beyond.param, 'videos are not taken here (openai.video_input.max_frames)');
+  if (beyond) throw invalidValue(beyond.param, `a request may have ${most} videos`);
   const inline = new Map<MediaPart, readonly Buffer[]>();
   for (const part of parts) {
     await nextTurn(); // a large image, like the JSON that had it, takes 0.1 s

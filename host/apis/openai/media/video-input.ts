@@ -7,6 +7,9 @@ import { isPictureList, type VideoFrame, type VideoPart } from './media-part.ts'
 /** Pixels of the longer side of a frame. Models make at most some hundred tokens of a frame. */
 const MAX_SIDE = 768;
 
+/** Frames in a second of a video whose duration nobody knows. */
+const DEFAULT_RATE = 1;
+
 /** The files of the videos of a request, and of pictures that it gives in their place. */
 export interface VideoScopes {
   readonly videos: VideoScope;
@@ -50,17 +53,18 @@ async function framesOf(
   signal: AbortSignal,
 ): Promise<VideoFrame[]> {
   const most = Math.min(count ?? allowed, allowed);
-  const choice =
-    scenes !== undefined
-      ? { scenes }
-      : rate !== undefined && (video.duration ?? 0) * rate <= most
-        ? { every: 1 / rate }
-        : { count: most };
+  const choice = scenes === undefined ? choiceOf(video.duration, rate, most) : { scenes };
   const kept = new EvenlyKept(most);
   for await (const frame of video.frames({ ...choice, max_width: MAX_SIDE, max_height: MAX_SIDE }, { signal }))
     for (const left of kept.add(frame)) await left.image[Symbol.asyncDispose]();
   if (kept.frames.length === 0) throw invalidValue(param, 'the video has no pictures');
   return Promise.all(kept.frames.map(async ({ time, image }) => ({ time, image: await image.forModel({ signal }) })));
+}
+
+/** Chooses frames at a rate, or so many at even distances. A file that does not say its duration has a rate. */
+function choiceOf(duration: number | undefined, rate: number | undefined, most: number) {
+  if (duration === undefined) return { every: 1 / (rate ?? DEFAULT_RATE) };
+  return rate !== undefined && duration * rate <= most ? { every: 1 / rate } : { count: most };
 }
 
 /** Keeps so many of frames whose number is not known before, at even distances in their order. */

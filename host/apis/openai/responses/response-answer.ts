@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { GenerationDetails } from '../../../base/schemas/index.ts';
 import { invalidValue, unsupported } from '../fields.ts';
 import { listOf } from '../list-page.ts';
+import { Usage } from '../text/answer-values.ts';
 import { newHead, usageOf } from '../text/values.ts';
 import { Item, OutputItem } from './items.ts';
 import { isOwnTool, type ResponseRequest, ResponseTool, TextFormat, ToolChoice } from './response-fields.ts';
@@ -11,6 +12,7 @@ const ResponseUsage = z.object({
   input_tokens_details: z.object({
     cached_tokens: z.int().describe('Tokens of the prompt that were computed for an earlier request.'),
     cache_write_tokens: z.int().describe('Always 0: nothing is paid for it.'),
+    image_tokens: Usage.shape.prompt_tokens_details.shape.image_tokens,
   }),
   output_tokens: z.int().describe('With the reasoning.'),
   output_tokens_details: z.object({ reasoning_tokens: z.int() }),
@@ -136,6 +138,9 @@ export function sumOfUsages(one: ResponseUsage | null, other: ResponseUsage): Re
     input_tokens: one.input_tokens + other.input_tokens,
     input_tokens_details: {
       ...other.input_tokens_details,
+      ...(input.image_tokens !== undefined && {
+        image_tokens: input.image_tokens + (other.input_tokens_details.image_tokens ?? 0),
+      }),
       cached_tokens: input.cached_tokens + other.input_tokens_details.cached_tokens,
     },
     output_tokens: one.output_tokens + other.output_tokens,

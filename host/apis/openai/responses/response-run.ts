@@ -80,12 +80,7 @@ export async function responseRun(
   };
 }
 
-function turnsOf(
-  request: StoredRequest,
-  items: GivenItems,
-  resolved: ResolvedModel,
-  media: MediaParts,
-): ModelTurns {
+function turnsOf(request: StoredRequest, items: GivenItems, resolved: ResolvedModel, media: MediaParts): ModelTurns {
   const call = responseCall(request, items, resolved, media);
   return {
     call,

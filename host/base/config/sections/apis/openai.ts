@@ -126,9 +126,9 @@ export const OpenAiConfig = z.strictObject({
     .strictObject({
       max_frames: whole(
         { min: 0, max: 256, default: 64 },
-        'Most frames of all videos in one dialog of `/v1/chat/completions` that a model sees. More are thinned evenly; ' +
-          '0 refuses videos. Videos in the request count as its images do, and those that are fetched have the limits ' +
-          'of `media`.',
+        'Most frames of all videos in one dialog of `/v1/chat/completions` that a model sees. More are thinned ' +
+          'evenly; 0 refuses videos. Videos in the request count as its images do, and those that are fetched have ' +
+          'the limits of `media`.',
       ),
     })
     .prefault({})
