@@ -17,7 +17,20 @@ export interface PipelineFiles {
 /** Where repositories of the hub have ONNX models. */
 const SUBFOLDER = 'onnx';
 /** The id of a repository of the hub. */
-export const REPOSITORY = /^[\w-][\w.-]*\/[\w-][\w.-]*$/;
+const REPOSITORY = /^[\w-][\w.-]*\/[\w-][\w.-]*$/;
+
+/**
+ * Returns the folder that an id names on this machine; undefined for a repository of the hub, and for what is neither.
+ * A folder that exists is meant, also if its path could be a repository, such as `models/minilm`: so is it in Python.
+ */
+export async function modelFolder(id: string): Promise<string | undefined> {
+  const place = placeOf(id);
+  return (await stat(place).catch(() => undefined))?.isDirectory() === true ? place : undefined;
+}
+
+export const isRepository = (id: string): boolean => REPOSITORY.test(id);
+
+const placeOf = (id: string): string => path.resolve(id.replace(/^~(?=[\\/])/, homedir()));
 
 /**
  * Returns the files of a model for Transformers.js: a folder, or a repository of the hub, whose files are fetched. The
@@ -30,8 +43,9 @@ export async function pullPipeline(
   suffix: string,
   context: PrepareContext,
 ): Promise<PipelineFiles> {
-  const isOfHub = REPOSITORY.test(id);
-  const local = path.resolve(id.replace(/^~(?=[\\/])/, homedir()));
+  const folder = await modelFolder(id);
+  const isOfHub = folder === undefined && isRepository(id);
+  const local = folder ?? placeOf(id);
   const fetched = (name: string): Promise<string> =>
     isOfHub ? pullModel(`${id}/${name}`, context) : present(path.join(local, name), id);
   const config = await fetched('config.json');

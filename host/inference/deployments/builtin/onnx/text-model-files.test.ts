@@ -1,5 +1,5 @@
 // Which files a deployment of text generation with Transformers.js takes for a model.
-import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { suite } from 'uvu';
@@ -42,6 +42,17 @@ Files('a path of two names is no repository if it ends as a GGUF file does', asy
   assert.match(missing.message, 'models/other.gguf is not on this machine');
   const repository = await errorOf(pullTextModel('models/mine', undefined, context));
   assert.match(repository.message, 'models/mine/generation_config.json');
+});
+
+Files('a folder that exists is meant, and not a repository of its name', async ({ folder, context }) => {
+  await mkdir('models/mine/onnx', { recursive: true });
+  const missing = await errorOf(pullTextModel('models/mine', undefined, context));
+  assert.is(missing.message, `there is no file ${path.join(folder, 'models/mine/config.json')}`);
+  await writeFile('models/mine/config.json', JSON.stringify({ model_type: 'llama' }));
+  for (const name of ['tokenizer.json', 'tokenizer_config.json', 'generation_config.json'])
+    await writeFile(path.join('models/mine', name), '{}');
+  const noModel = await errorOf(pullTextModel('models/mine', undefined, context));
+  assert.match(noModel.message, `there is no file ${path.join(folder, 'models/mine/onnx/model.onnx')}`);
 });
 
 Files('weights that a GGUF model does not get are refused', async ({ context }) => {

@@ -1,10 +1,9 @@
 import { stat } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import path from 'node:path';
 import { fail } from '../../../../base/core/errors.ts';
 import type { PrepareContext } from '../../class/deployment-definition.ts';
 import { pullModel } from '../pull-model.ts';
-import { type PipelineFiles, pullPipeline, REPOSITORY } from './pipeline-files.ts';
+import { isRepository, modelFolder, type PipelineFiles, pullPipeline } from './pipeline-files.ts';
 import { type WeightName, weightSuffix } from './weight-file.ts';
 
 export interface TextModelFiles extends PipelineFiles {
@@ -22,10 +21,11 @@ export async function pullTextModel(
   dtype: WeightName | undefined,
   context: PrepareContext,
 ): Promise<TextModelFiles> {
-  const isRepository = REPOSITORY.test(id) && !/\.gguf$/i.test(id); // `models/mine.gguf` is a path
+  const folder = await modelFolder(id);
+  const isOfHub = folder === undefined && isRepository(id) && !/\.gguf$/i.test(id); // `models/mine.gguf` is a path
   // It has the tokens with which answers end.
-  if (isRepository) await pullModel(`${id}/generation_config.json`, context);
-  if (isRepository || (await isFolder(path.resolve(id.replace(/^~(?=[\\/])/, homedir()))))) {
+  if (isOfHub) await pullModel(`${id}/generation_config.json`, context);
+  if (isOfHub || folder !== undefined) {
     const suffix = weightSuffix(dtype ?? 'fp32');
     return { ...(await pullPipeline(id, 'text-generation', suffix, context)), file: `model${suffix}` };
   }
@@ -38,6 +38,3 @@ export async function pullTextModel(
     bytes: (await stat(weights)).size,
   };
 }
-
-const isFolder = async (place: string): Promise<boolean> =>
-  (await stat(place).catch(() => undefined))?.isDirectory() ?? false;
