@@ -7,6 +7,7 @@ export { InferenceException } from '../../replicas/process/inference-exception.t
 export * as schemas from '../../../base/schemas/index.ts';
 export { BaseTextGenerationDeployment } from './base-text-generation-deployment.ts';
 export type { BoundDeployment, OptionsOf } from './bound-deployment.ts';
+export type { BatchLimits } from './host-batches.ts';
 export { type ConfigClass, configClass, type ConfigObject } from './config-class.ts';
 export {
   type BatchContext,

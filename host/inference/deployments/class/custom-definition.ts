@@ -4,7 +4,7 @@ import { type ConfigType, schemaOf } from './config-class.ts';
 import type { DeploymentClass } from './deployment.ts';
 import type { CalledDeployment, DeploymentDefinition } from './deployment-definition.ts';
 import { jsonSchemaOf } from './describe.ts';
-import { largestBatch, type MethodTable } from './method.ts';
+import { largestBatch, type MethodTable, MOST_BATCH_WAIT_S } from './method.ts';
 import { pullModel } from '../builtin/pull-model.ts';
 
 /** Start parameters of a replica of a custom deployment. */
@@ -131,8 +131,8 @@ function checkClass({
     if (feed !== undefined) jsonSchema(feed.value, 'output', (why) => refuse(`feed of ${key}: ${why}`));
     if (end !== undefined) jsonSchema(end, 'input', (why) => refuse(`end of ${key}: ${why}`));
     if (!isWhole(maxBatchSize ?? 1)) refuse(`maxBatchSize of ${key} must be a whole number from 1 to 1000`);
-    if (typeof batchWaitTimeoutS !== 'number' || !(batchWaitTimeoutS >= 0 && batchWaitTimeoutS <= 60))
-      refuse(`batchWaitTimeoutS of ${key} must be a number from 0 to 60`);
+    if (typeof batchWaitTimeoutS !== 'number' || !(batchWaitTimeoutS >= 0 && batchWaitTimeoutS <= MOST_BATCH_WAIT_S))
+      refuse(`batchWaitTimeoutS of ${key} must be a number from 0 to ${MOST_BATCH_WAIT_S}`);
     if (batchWaitTimeoutS > 0 && maxBatchSize === undefined)
       refuse(`batchWaitTimeoutS of ${key} has no effect without maxBatchSize`);
     if (maxBatchSize !== undefined && (end !== undefined || feed !== undefined))

@@ -6,6 +6,7 @@ import type { Artifact } from '../../../base/schemas/index.ts';
 import { bind, type BoundDeployment, type OptionsOf } from './bound-deployment.ts';
 import type { ConfigType, SchemaOf } from './config-class.ts';
 import { definitionOf } from './custom-definition.ts';
+import { batchesOf, type BatchLimits } from './host-batches.ts';
 import { handlesOf } from './host-handles.ts';
 import type { HandleOptionsInput } from '../handle/handle-options.ts';
 import type { AnyDeployment, DescribedHandle, HandleOf } from '../handle/typed-handle.ts';
@@ -100,6 +101,15 @@ export abstract class Deployment<Config = unknown, Model extends object = object
       'ModelNotNamed',
       `${this.constructor.name} has several models; name one with handle.options({ multiplexedModelId })`,
     );
+  }
+
+  /**
+   * Changes how many calls of a method that declares `maxBatchSize` are computed together, from the next batch on. What
+   * is not given stays as it is. Available from `applyConfig` on, also in `reconfigure`. Throws `ValidationError` for
+   * another method, and for more calls than it declares.
+   */
+  protected setBatch(method: string, limits: BatchLimits): void {
+    batchesOf(this)(method, limits);
   }
 
   /** Loads the model and other resources. If it throws, the start of the replica fails. */

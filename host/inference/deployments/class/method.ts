@@ -61,6 +61,9 @@ interface MethodSchemas<Input extends z.core.$ZodType, Output extends z.core.$Zo
   readonly transcribes?: boolean;
 }
 
+/** Most seconds that a call waits for others. */
+export const MOST_BATCH_WAIT_S = 60;
+
 interface BatchOptions<B extends number | undefined> {
   /**
    * Most calls that the method gets together, 1 to 1000. With it, the class's method takes a list of inputs and returns

@@ -49,6 +49,37 @@ Batched('computes calls of the same time in as few batches as their size allows'
   assert.equal((await shared.double({ id: 9 })).batch, [9], 'a single call does not wait for a full batch');
 });
 
+Batched('takes another size while the replica runs, and refuses wrong ones', async () => {
+  const models = { pull: async (id: string) => ({ path: id }) };
+  const manager = new DeploymentManager({ log: silentLogger, models, env: process.env });
+  open.add(manager);
+  const options = (user_config: object) => BatchDeployment.options({ user_config });
+  manager.register('batch', options({ together: 2 }));
+  await manager.start();
+  const batch = manager.handle('batch') as Batch;
+  const together = async (): Promise<number> => {
+    const results = await Promise.all(ids(8).map((id) => batch.double({ id })));
+    return Math.max(...results.map((one) => one.batch.length));
+  };
+  assert.is(await together(), 2);
+  const begun = (await batch.seen({})).batches.length;
+  await manager.update('batch', options({ together: 3 }), {});
+  assert.is(await together(), 3);
+  assert.ok((await batch.seen({})).batches.length > begun, 'the replica is the same');
+  const most = 'maxBatchSize must be a whole number from 1 to 4, which the method declares';
+  for (const [config, message] of [
+    [{ together: 5 }, most],
+    [{ together: 0 }, most],
+    [{ together: 1.5 }, most],
+    [{ together: 2, method: 'seen' }, 'no method of this name declares maxBatchSize'],
+    [{ together: 2, method: 'toString' }, 'no method of this name declares maxBatchSize'],
+  ] as const) {
+    const error = await errorOf(manager.update('batch', options(config), {}));
+    assert.ok(error.message.includes(message), error.message);
+    assert.is(await together(), 3, 'it goes on as it was');
+  }
+});
+
 Batched('fails a bad call alone, however it fails', async () => {
   for (const [fault, expected] of [
     ['error', 'InferenceException'],

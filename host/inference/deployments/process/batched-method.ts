@@ -5,7 +5,7 @@ import { deferred, type Deferred } from '../../../base/core/deferred.ts';
 import { type AanaError, fail } from '../../../base/core/errors.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import { type BatchContext, type BatchStep, type CallContext, STREAM_END } from '../class/deployment.ts';
-import type { MethodDefinition } from '../class/method.ts';
+import type { BatchSize } from './batch-size.ts';
 import { BatchedCall, Batcher } from './batcher.ts';
 
 export interface BatchedMethodOptions {
@@ -13,7 +13,7 @@ export interface BatchedMethodOptions {
   readonly type: string;
   /** Name of the method. */
   readonly name: string;
-  readonly definition: MethodDefinition;
+  readonly size: BatchSize;
   readonly log: Logger;
   /** Returns a checked value. Throws `InvalidOutput`. */
   checked(value: unknown): unknown;
@@ -24,7 +24,6 @@ export interface BatchedMethodOptions {
   ): Promise<readonly unknown[]> | AsyncIterable<BatchStep<unknown>>;
 }
 
-const DEFAULT_WAIT_S = 0.01;
 /** Values that wait for the reader of a stream before its batch waits, too, if all readers are that slow. */
 const WINDOW = 64;
 /** Most values that may wait for one reader of a stream. The call of a slower reader fails. */
@@ -34,7 +33,7 @@ const MOST_WAITING = 1000;
 export function batchedMethod(
   options: BatchedMethodOptions,
 ): (input: unknown, context: CallContext) => Promise<unknown> {
-  const batcher = new Batcher({ ...limitsOf(options.definition), run: (calls) => computed(calls, options) });
+  const batcher = new Batcher({ size: options.size, run: (calls) => computed(calls, options) });
   return (input, context) =>
     new Promise((resolve, reject) => {
       const give = (value: unknown): void => resolve(options.checked(value));
@@ -47,7 +46,7 @@ export function batchedStream(
   options: BatchedMethodOptions,
 ): (input: unknown, context: CallContext) => AsyncIterable<unknown> {
   const readers = new Readers();
-  const batcher = new Batcher({ ...limitsOf(options.definition), run: (calls) => streamed(calls, options, readers) });
+  const batcher = new Batcher({ size: options.size, run: (calls) => streamed(calls, options, readers) });
   return async function* (input, context) {
     const values = new AsyncQueue<{ readonly value: unknown }>();
     const call = new BatchedCall(input, context, {
@@ -73,14 +72,6 @@ export function batchedStream(
     }
   };
 }
-
-const limitsOf = ({
-  maxBatchSize: maxSize = 1,
-  batchWaitTimeoutS = DEFAULT_WAIT_S,
-}: MethodDefinition): { readonly maxSize: number; readonly waitMs: number } => ({
-  maxSize,
-  waitMs: batchWaitTimeoutS * 1000,
-});
 
 /** Tells a batch that waits when one of its readers has taken a value. */
 class Readers {

@@ -76,9 +76,12 @@ export interface Answer {
 }
 
 export interface BatcherOptions {
-  readonly maxSize: number;
-  /** Milliseconds that a call waits for others. */
-  readonly waitMs: number;
+  /** It may change, from one batch to the next. */
+  readonly size: {
+    readonly maxSize: number;
+    /** Milliseconds that a call waits for others. */
+    readonly waitMs: number;
+  };
   /** Computes calls together and ends each of them. Never rejects. */
   run(calls: readonly BatchedCall[]): Promise<void>;
 }
@@ -104,7 +107,7 @@ export class Batcher {
   /** Starts the next batch when it is full, or when its first call has waited long enough. */
   #plan(): void {
     if (this.#isRunning || this.#waiting.size === 0) return;
-    const { maxSize, waitMs } = this.#options;
+    const { maxSize, waitMs } = this.#options.size;
     if (this.#waiting.size >= maxSize) {
       void this.#start();
       return;
@@ -118,7 +121,7 @@ export class Batcher {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     const calls: BatchedCall[] = [];
-    while (calls.length < this.#options.maxSize) {
+    while (calls.length < this.#options.size.maxSize) {
       const call = this.#waiting.take();
       if (!call) break;
       call.onEnd = undefined;

@@ -11,7 +11,9 @@ import type { CallContext as ReplicaCall, ServedMethod } from '../../rpc/index.t
 import { check } from '../class/check.ts';
 import { schemaOf } from '../class/config-class.ts';
 import type { CustomSpec } from '../class/custom-definition.ts';
+import { attachBatches } from '../class/host-batches.ts';
 import { attachHandles } from '../class/host-handles.ts';
+import { type BatchSize, batchSizes } from './batch-size.ts';
 import { batchedMethod, type BatchedMethodOptions, batchedStream } from './batched-method.ts';
 import { calledDeployments } from './called-deployments.ts';
 import type { CallContext, Deployment, DeploymentClass, DeploymentContext } from '../class/deployment.ts';
@@ -35,6 +37,8 @@ export async function start(
   const code = codeStamp(fileURLToPath(spec.module)); // computed while the model loads
   const deployment = new type() as Deployment;
   attachHandles(deployment, calledDeployments(type.name, spec.called, host));
+  const batches = batchSizes(type.name, type.methods);
+  attachBatches(deployment, batches.set);
   const context = ({ models }: CustomSpec): DeploymentContext => ({ log, progress, models, artifactPath });
   await deployment.applyConfig?.(configOf(type, spec.config), context(spec));
   let current = spec;
@@ -47,7 +51,8 @@ export async function start(
       onChange: onModels,
     });
   const methods = Object.entries(type.methods).map(([name, definition]) => {
-    const served = (): ServedByClass => implementationOf(deployment, type.name, name, definition, log);
+    const size = batches.sizes.get(name);
+    const served = (): ServedByClass => implementationOf(deployment, type.name, name, { definition, size }, log);
     return [name, models ? withModel(models, served, definition, log) : ofCall(served(), log)];
   });
   return {
@@ -103,10 +108,10 @@ function implementationOf(
   deployment: Deployment,
   type: string,
   name: string,
-  definition: MethodDefinition,
+  { definition, size }: { readonly definition: MethodDefinition; readonly size: BatchSize | undefined },
   log: Logger,
 ): ServedByClass {
-  const { output, streaming, end, maxBatchSize } = definition;
+  const { output, streaming, end } = definition;
   const method = (deployment as unknown as Record<string, Method>)[name]!;
   const checked = (value: unknown, schema = output): unknown => {
     try {
@@ -115,9 +120,9 @@ function implementationOf(
       throw fail('InvalidOutput', (error as Error).message, { cause: error });
     }
   };
-  if (maxBatchSize !== undefined) {
+  if (size) {
     const compute = method.bind(deployment) as unknown as BatchedMethodOptions['compute'];
-    const options = { type, name, definition, log, checked, compute };
+    const options = { type, name, size, log, checked, compute };
     return streaming ? batchedStream(options) : batchedMethod(options);
   }
   const run = (args: Record<string, unknown>, context: CallContext, scope: RequestScope): ReturnType<Method> =>
