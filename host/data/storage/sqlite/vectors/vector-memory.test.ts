@@ -130,7 +130,8 @@ Kept('find what the file has, after any changes of this and of other processes',
         assert.ok(!theirs.isKept);
         const ours = await (first.ids.length > 0 ? whenKept : found)(own, 'notes', query, 20, filter);
         assert.is(ours.ids.length, theirs.ids.length);
-        for (const [n, score] of ours.scores.entries()) assert.ok(Math.abs(score - theirs.scores[n]!) < 1e-4);
+        for (const [n, score] of ours.scores.entries())
+          assert.ok(Math.abs(score - theirs.scores[n]!) < 1e-4 && Math.abs(score) <= 1);
       }
     }),
     { numRuns: 40 },

@@ -15,6 +15,8 @@ export interface VectorMemoryOptions {
 }
 
 const LEAST_BYTES = 2 ** 20;
+/** Collections with more vectors are searched in the file: the ids of a filter would hold up other requests. */
+const MOST_ROWS = 500_000;
 /** So many searches in the file take about as long as reading all vectors. Fewer may be the only ones of a version. */
 const SEARCHES_BEFORE = 2;
 
@@ -67,8 +69,9 @@ export class VectorMemory implements KeptVectors {
 
   #fits(collection: KeptCollection): boolean {
     const { maxBytes, leastBytes = LEAST_BYTES } = this.#options;
-    const { bytes } = layoutOf({ ...collection, rows: collection.chunks });
-    return bytes >= leastBytes && bytes <= Math.min(maxBytes, MOST_TABLE_BYTES) && collection.chunks > 0;
+    const { dimensions, chunks: rows } = collection;
+    const { bytes } = layoutOf({ dimensions, rows });
+    return rows > 0 && rows <= MOST_ROWS && bytes >= leastBytes && bytes <= Math.min(maxBytes, MOST_TABLE_BYTES);
   }
 
   /** Reads a collection into memory. One is read at a time, because others wait for the connections, too. */
@@ -149,7 +152,10 @@ class Table {
     this.#port.postMessage(question);
     const [{ rows, products }] = (await answered) as [TableAnswer];
     const { among } = question;
-    return rows.map((row, at) => ({ id: this.#ids[among ? among[row]! : row]!, similarity: products[at]! }));
+    return rows.map((row, at) => ({
+      id: this.#ids[among ? among[row]! : row]!,
+      similarity: Math.max(-1, Math.min(1, products[at]!)), // sums of 32 bits are not exact
+    }));
   }
 
   #rowsOf(ids: readonly number[]): Uint32Array {
