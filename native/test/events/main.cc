@@ -238,7 +238,7 @@ class EventSequence {
 
   void StartEncoder(const Model& model) {
     projector_ = LoadProjector(options_, model, LoadProgress());
-    encoder_ = std::make_unique<ImageEncoder>(encoded_, outbox_);
+    encoder_ = std::make_unique<ImageEncoder>(encoded_, outbox_, counters_);
     encoder_->Start(*projector_);
   }
 
