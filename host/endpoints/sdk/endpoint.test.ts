@@ -331,7 +331,7 @@ Endpoint('can catch an error of the host by its name', async () => {
       return { text: error instanceof HostError ? `${error.kind} ${error.name}` : 'other' };
     }
   });
-  assert.equal((await runEndpoint(plugin, 'act', { video })).output, { text: 'not-found NotFoundError' });
+  assert.equal((await runEndpoint(plugin, 'act', { video })).output, { text: 'not-found DeploymentNotFound' });
 });
 
 Endpoint('turn an error of their own into one of kind internal with its class name, and log where it came from', () => {

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../base/core/package-root.ts';
-import { longSpeech, SAMPLE_TEXT, silentVideo, speakingVideo } from '../helpers/media/media.ts';
-import { type RunningServer, serve, streamed, until } from '../helpers/server.ts';
+import { longSpeech, SAMPLE_TEXT, silentVideo, SLIDES, speakingVideo, talkWithSlides } from '../helpers/media/media.ts';
+import { type RunningServer, serve, streamed, TEST_DEPLOYMENTS, until } from '../helpers/server.ts';
 import { wordErrors } from '../helpers/media/word-errors.ts';
 
 const VideoChat = suite('chat with videos');
@@ -37,6 +37,18 @@ function keyOf(user: string): string {
   assert.is(status, 0, stderr);
   return stdout.trim().split('\n').at(-1)!;
 }
+
+interface CitedAnswer {
+  readonly completion: string;
+  readonly claims: readonly {
+    readonly claim: string;
+    readonly quotes: readonly { text: string; start: number; end: number; source: 'speech' | 'slide' }[];
+  }[];
+}
+
+/** What is said in the values that index a video. */
+const spokenOf = (values: readonly Value[]): string =>
+  values.map(({ transcription }) => (transcription as { text: string } | undefined)?.text ?? '').join('');
 
 interface Asking {
   readonly user?: string;
@@ -77,7 +89,7 @@ async function statusOf(id: string, user?: string): Promise<unknown> {
   return answer!['status'] ?? answer!.error;
 }
 
-const keysOf = (value: Value | undefined): string[] => Object.keys(value ?? {});
+const keysOf = (value: object | undefined): string[] => Object.keys(value ?? {});
 
 /** The keys of the values that index a video, in order. */
 const SPEECH = ['transcription', 'segments', 'transcription_info'];
@@ -211,6 +223,36 @@ VideoChat('whose host is killed have failed, and tasks index them again', async 
   await untilStatus('deferred', 'completed');
 });
 
+VideoChat('have the texts of their slides, where a deployment reads them, and are cited', async () => {
+  await server.stop();
+  const ocr_deployment = { type: 'OcrDeployment', user_config: { threads: 1 } };
+  server = await serve({ plugins, env, config: { ...config, deployments: { ...TEST_DEPLOYMENTS, ocr_deployment } } });
+  const clip = await talkWithSlides();
+  const letters = (texts: readonly string[]): string[] => texts.map((text) => text.replaceAll(/\s/g, ''));
+  const times: number[][] = [];
+  for (const [n, video_params] of [{}, { fast_mode_enabled: false, extract_fps: 1 }].entries()) {
+    const body = { video: { content: 'clip', media_id: `slides${n}` }, video_params };
+    const [shown, last] = (await ask('/video/index_stream', body, { clip })).slice(-2) as [
+      { captions: string[]; timestamps: number[] },
+      { caption_ids: number[] },
+    ];
+    assert.equal([keysOf(shown), letters(shown.captions)], [['captions', 'timestamps'], letters(SLIDES)]);
+    assert.is(last.caption_ids.length, 2);
+    times.push(shown.timestamps);
+  }
+  assert.equal([times[0]![0], times[1]], [0, [0, 5]]);
+  const question = { media_id: 'slides1', question: 'Where do clouds form?', sampling_params: { temperature: 0 } };
+  const [cited] = (await ask('/video/chat', { ...question, cite: true })) as unknown as [CitedAnswer];
+  assert.ok(cited.claims.length > 0, JSON.stringify(cited));
+  assert.is(cited.completion, cited.claims.map(({ claim }) => claim).join('\n'));
+  const said = spokenOf(await ask('/video/index_stream', { video: { content: 'clip' } }, { clip }));
+  const sources = { speech: letters([said])[0]!, slide: letters(SLIDES).join('') };
+  for (const { text, start, end, source } of cited.claims.flatMap(({ quotes }) => quotes)) {
+    assert.ok(text.split(' ').length >= 5 && 0 <= start && start < end && end <= 11.1, JSON.stringify(cited));
+    assert.ok(sources[source].includes(letters([text])[0]!), `${source}: ${text}`);
+  }
+});
+
 VideoChat('are not served without a grant, and the log says which', async () => {
   await using other = await serve({ plugins, config: { deployments: {} } });
   assert.match(
@@ -218,6 +260,11 @@ VideoChat('are not served without a grant, and the log says which', async () => 
     /WARN +plugin skipped .*plugin_grants\W+video-chat\W+capabilities\W.*\Wrepositories-write\W/,
   );
   assert.not.match(other.output(), /ERROR/);
+});
+
+VideoChat('are served beside all other reference plugins', async () => {
+  await using other = await serve({ config: { deployments: {}, strict: true, plugin_grants: config.plugin_grants } });
+  assert.match(other.output(), /plugin loaded .*plugin=video-chat /);
 });
 
 VideoChat.run();

@@ -8,7 +8,7 @@ import { copyProject } from './plugin-project.ts';
 import { type RunningServer, serve } from './server.ts';
 
 interface ExampleConfig {
-  readonly deployments: Readonly<Record<string, { user_config?: object }>>;
+  readonly deployments: Readonly<Record<string, { readonly type: string; user_config?: object }>>;
 }
 
 /**
@@ -33,8 +33,8 @@ export class ServedExample implements AsyncDisposable {
     copyProject(join(packageRoot, 'examples', name), project);
     const read = (file: string): unknown => JSON.parse(readFileSync(join(project, file), 'utf8'));
     const config = read('aana.config.json') as ExampleConfig;
-    for (const [deployment, one] of Object.entries(config.deployments)) {
-      const threads = deployment === 'asr_deployment' ? { threads: 1 } : { model_kwargs: { n_threads: 1 } };
+    for (const one of Object.values(config.deployments)) {
+      const threads = one.type.startsWith('Llama') ? { model_kwargs: { n_threads: 1 } } : { threads: 1 };
       one.user_config = { ...one.user_config, ...threads };
     }
     const { scripts } = read('package.json') as { scripts: { start: string } };

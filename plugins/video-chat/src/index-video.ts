@@ -8,18 +8,23 @@ import {
   type Context,
   defineEndpoint,
   HostError,
+  type NewCaption,
   type NewTranscript,
   VadParams,
   VideoInput,
   z,
 } from 'aana-host/plugin';
 import { IndexedVideos, MediaId, Metadata } from './indexed-videos.ts';
+import { shownIn, VideoParams } from './pictures.ts';
 
+/** The progress of a run whose speech is there, if the video has pictures. */
+const TRANSCRIBED = 0.5;
 /** Characters of a title or an address, and of a description, that the application's tables take. */
 const MAX_TEXT = { title: 4096, description: 16_384 } as const;
 
 const Input = z.strictObject({
   video: VideoInput,
+  video_params: z.optional(z.nullable(VideoParams)),
   whisper_params: z.optional(
     z.nullable(
       z.extend(BatchedWhisperParams, {
@@ -43,10 +48,12 @@ type Input = z.infer<typeof Input>;
 export const indexVideo = defineEndpoint({
   name: 'index_video_stream',
   path: '/video/index_stream',
-  summary: 'Index a video and return its transcription as a stream',
+  summary: 'Index a video and return its transcription and captions as a stream',
   description:
     'The first value has `media_id` and `metadata`. Each segment of speech is a value with `transcription`, ' +
-    '`segments` and `transcription_info`. The last value has `transcription_id` and `caption_ids`.',
+    '`segments` and `transcription_info`. If deployments for captions or for texts in images are there, each further ' +
+    'value has the `captions` of some frames with their `timestamps`. The last value has `transcription_id` and ' +
+    '`caption_ids`.',
   input: Input,
   output: z.strictObject({
     media_id: z.optional(MediaId),
@@ -54,6 +61,8 @@ export const indexVideo = defineEndpoint({
     transcription: z.optional(AsrTranscription),
     segments: z.optional(z.array(AsrSegment)),
     transcription_info: z.optional(AsrTranscriptionInfo),
+    captions: z.optional(z.array(z.string())),
+    timestamps: z.optional(z.array(z.number().check(z.describe('Seconds from the start of the video.')))),
     transcription_id: z.optional(z.int()),
     caption_ids: z.optional(z.array(z.int())),
   }),
@@ -82,14 +91,23 @@ export const indexVideo = defineEndpoint({
     yield { media_id: id, metadata: { title, description: description ?? '', duration } };
 
     await indexing.start();
-    ctx.progress(0, 'transcribing', { until: 1 });
+    const { hasVideo } = opened.info;
+    ctx.progress(0, 'transcribing', { until: hasVideo ? TRANSCRIBED : 1 });
     const transcript = new Transcript();
     for await (const part of transcribed(audio, input, ctx)) {
       requireShort(audio.duration, limit, input); // known only when all of it is decoded, whatever its file says
       transcript.add(part);
       yield part;
     }
-    yield await indexing.complete(transcript.row(), []);
+    const captions: NewCaption[] = [];
+    for await (const batch of hasVideo ? shownIn(opened, input.video_params, ctx) : []) {
+      captions.push(...batch);
+      const timestamps = batch.map(({ timestamp }) => timestamp);
+      yield { captions: batch.map(({ caption }) => caption), timestamps };
+      const part = duration === null ? 0 : Math.min(1, timestamps.at(-1)! / duration);
+      ctx.progress(TRANSCRIBED + (1 - TRANSCRIBED) * part, 'looking at pictures');
+    }
+    yield await indexing.complete(transcript.row(), captions);
   },
 });
 

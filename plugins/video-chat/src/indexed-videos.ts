@@ -28,6 +28,8 @@ export type Metadata = z.infer<typeof Metadata>;
 /** What is known of an indexed video. */
 export interface Content {
   readonly title: string | null;
+  /** Seconds. */
+  readonly duration: number | null;
   readonly transcript: TranscriptRecord;
   readonly captions: readonly CaptionRecord[];
 }
@@ -89,7 +91,7 @@ export class IndexedVideos {
   /** Throws `NotFoundException`, and `UnfinishedVideoException` if the video is not or not yet indexed. */
   async content(id: string): Promise<Content> {
     const status = await this.status(id);
-    const { transcription_id: transcriptId, caption_ids: captionIds } = await this.#facts(id);
+    const { duration, transcription_id: transcriptId, caption_ids: captionIds } = await this.#facts(id);
     if (status !== 'completed' || transcriptId === undefined)
       throw new HostError('UnfinishedVideoException', 'conflict', `the video "${id}" has the status "${status}"`, {
         data: { media_id: id, status, message: `The video data is not available, status: ${status}` },
@@ -101,7 +103,7 @@ export class IndexedVideos {
       transcripts.read(transcriptId),
       own.size === 0 ? [] : captions.list(id).all(),
     ]);
-    return { title, transcript, captions: all.filter((caption) => own.has(caption.id)) };
+    return { title, duration, transcript, captions: all.filter((caption) => own.has(caption.id)) };
   }
 
   /** Removes a video with everything that is known of it. An attempt to index it ends. Throws `NotFoundException`. */

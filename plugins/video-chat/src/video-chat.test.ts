@@ -35,7 +35,7 @@ class Case {
   now = 0;
   dialogs: string[] = [];
 
-  run(name: string, input: object, fakes: FakeHost = {}): Promise<RunResult> {
+  run(name: string, input: object, fakes: FakeHost = {}, more: FakeHost['deployments'] = {}): Promise<RunResult> {
     const llm_deployment = {
       /** Counts a hundred tokens for each entry of the timeline. */
       count_tokens: ({ dialog }: { dialog: object }) => ({
@@ -52,14 +52,19 @@ class Case {
     const vad_deployment = { asr_preprocess_vad: () => ({ segments: [] }) };
     const { storage, repositories } = this;
     return runEndpoint(endpoint, name, input, {
-      ...{ storage, repositories, deployments: { asr_deployment, llm_deployment, vad_deployment } },
+      ...{ storage, repositories, deployments: { asr_deployment, llm_deployment, vad_deployment, ...more } },
       ...{ settings: { max_video_len: 1200 }, now: () => this.now },
       ...fakes,
     });
   }
 
-  index(id: string | undefined, fakes?: FakeHost, more: object = {}): Promise<RunResult> {
-    return this.run('index_video_stream', { video: { path: '/a.mp4', media_id: id }, ...more }, fakes);
+  index(
+    id: string | undefined,
+    fakes?: FakeHost,
+    more: object = {},
+    deployments?: FakeHost['deployments'],
+  ): Promise<RunResult> {
+    return this.run('index_video_stream', { video: { path: '/a.mp4', media_id: id }, ...more }, fakes, deployments);
   }
 
   async status(id = 'a'): Promise<unknown> {
@@ -232,6 +237,165 @@ test('takes titles and addresses of any length', async (one) => {
   );
   const [video] = one.repositories.videos;
   assert.equal([video!.url, video!.title!.length, video!.description!.length], [null, 4095, 16_384]);
+});
+
+/** A picture of one colour. */
+const picture = (time: number, colour: number) => ({
+  time,
+  pixels: (width: number, height: number) => new Uint8Array(3 * width * height).fill(colour),
+});
+
+test('looks at pictures that change, with the deployments that there are', async (one) => {
+  const frames = [0, 3, 9, 200, 203, 80, 80].map((colour, n) => picture(10 * n, colour));
+  const lookers = {
+    captioning_deployment: {
+      generate_captions_batch: ({ images }: { images: object[] }) => ({ captions: images.map((_, n) => `sight ${n}`) }),
+    },
+    ocr_deployment: {
+      recognize_batch: ({ images }: { images: object[] }) => ({
+        images: images.map((_, n) => ({ lines: n === 1 ? [] : [{ text: 'A' }, { text: 'slide' }] })),
+      }),
+    },
+  };
+  for (const [names, captions, timestamps] of [
+    [[], [], []],
+    [['ocr_deployment'], ['A\nslide', 'A\nslide'], [0, 30]],
+    [['captioning_deployment'], ['sight 0', 'sight 1', 'sight 2', 'sight 3'], [0, 20, 30, 50]],
+  ] as const) {
+    const more = Object.fromEntries(names.map((name) => [name, lookers[name]]));
+    const { written } = await one.index(undefined, { video: () => ({ duration: 70, frames: () => frames }) }, {}, more);
+    const shown = written.filter((value) => 'captions' in (value as object));
+    assert.equal(shown, names.length === 0 ? [] : [{ captions, timestamps }]);
+    const { caption_ids: ids, transcription_id: transcript } = written.at(-1) as {
+      caption_ids: number[];
+      transcription_id: number;
+    };
+    assert.is(ids.length, captions.length);
+    const { media_id: id } = one.repositories.transcripts.find((row) => row.id === transcript)!;
+    await one.run('video_chat', { media_id: id, question: 'What is shown?' });
+    const read = JSON.parse(one.dialogs.at(-1)!) as { messages: { content: string }[] };
+    for (const caption of captions) assert.match(read.messages[1]!.content, JSON.stringify(caption).slice(1, -1));
+  }
+});
+
+test('takes the frames that are asked for', async (one) => {
+  const asked: object[] = [];
+  const video = () => ({ frames: (options: object) => (asked.push(options), []) });
+  for (const video_params of [
+    undefined,
+    { extract_fps: 0.5 },
+    { fast_mode_enabled: false },
+    { extract_fps: 0.5, fast_mode_enabled: false },
+  ])
+    await one.run('index_video_stream', { video: { path: '/a.mp4' }, video_params }, { video });
+  const side = { max_width: 1280, max_height: 1280 };
+  assert.equal(asked, [
+    { keyframes: true, ...side },
+    { keyframes: true, ...side },
+    { every: 1 / 3, ...side },
+    { every: 2, ...side },
+  ]);
+});
+
+test('compares no more pictures than its computing time allows', async (one) => {
+  const asked: object[] = [];
+  let compared = 0;
+  const counted = (time: number) => ({
+    time,
+    pixels: (width: number, height: number) => ((compared += 1), picture(0, 0).pixels(width, height)),
+  });
+  const ocr_deployment = {
+    recognize_batch: ({ images }: { images: object[] }) => ({ images: images.map(() => ({ lines: [] })) }),
+  };
+  const seen = async (duration: number, every: number, video_params?: object) => {
+    compared = 0;
+    const frames = (options: object) => (
+      asked.push(options),
+      Array.from({ length: duration / every }, (_, n) => counted(n * every))
+    );
+    const run = one.index(
+      undefined,
+      { video: () => ({ duration, frames }), settings: { max_video_len: 9999 } },
+      { video_params },
+      { ocr_deployment },
+    );
+    return (await run).logs.map(({ fields }) => fields);
+  };
+  assert.equal([await seen(1200, 2), compared], [[], 300]);
+  assert.equal(await seen(1000, 1 / 25), [{ time: 24 }]);
+  assert.is(compared, 10);
+  await seen(7200, 18);
+  await seen(800, 2, { fast_mode_enabled: false, extract_fps: 3 });
+  assert.equal(
+    asked.map((options) => (options as { every?: number }).every),
+    [undefined, undefined, 18, 2],
+  );
+});
+
+test('cites words of the video, and only those', async (one) => {
+  const frames = [picture(20, 0), picture(50, 90)];
+  const lookers = {
+    captioning_deployment: { generate_captions_batch: () => ({ captions: ['A cup of tea on a table', 'A cat'] }) },
+    ocr_deployment: {
+      recognize_batch: () => ({ images: ['All about tea and cats', 'Cats'].map((text) => ({ lines: [{ text }] })) }),
+    },
+  };
+  await one.index('a', { video: () => ({ duration: 70, frames: () => frames }) }, {}, lookers);
+  const claims = [
+    { quotes: ['Tea is hot. Cats sleep.'], claim: 'It is warm.' },
+    { quotes: ['a quotation that the end cut', 'All about tea and cats'], claim: 'It is about both.' },
+    { quotes: ['another one that the'], claim: 'It says nothing.' },
+  ];
+  const quotations = [
+    { text: 'Tea is hot. Cats sleep.', start: 0, end: 65, source: 0 },
+    { text: 'All about tea and cats', start: 20, end: 50, source: 1 },
+  ];
+  const asked: { sampling_params: { max_tokens: number; structured_outputs: { quote_of: unknown } } }[] = [];
+  const llm_deployment = {
+    count_tokens: () => ({ tokens: 10, max_tokens: 1000 }),
+    chat: (args: (typeof asked)[number]) => {
+      asked.push(args);
+      const message = { role: 'assistant', content: JSON.stringify({ claims }) };
+      return { message, details: { finish_reason: 'stop', quotations } };
+    },
+  };
+  const input = { media_id: 'a', question: 'What?', cite: true };
+  const { output } = await one.run(
+    'video_chat',
+    { ...input, sampling_params: { max_tokens: 99 } },
+    {},
+    { llm_deployment },
+  );
+  assert.equal(output, {
+    completion: 'It is warm.\nIt is about both.',
+    claims: [
+      { claim: 'It is warm.', quotes: [{ text: 'Tea is hot. Cats sleep.', start: 0, end: 65, source: 'speech' }] },
+      { claim: 'It is about both.', quotes: [{ text: 'All about tea and cats', start: 20, end: 50, source: 'slide' }] },
+    ],
+    left_out: [],
+  });
+  const { max_tokens: limit, structured_outputs: form } = asked[0]!.sampling_params;
+  assert.is(limit, 99);
+  assert.equal(form.quote_of, [
+    [
+      { text: ' Tea is hot.', start: 0, end: 5 },
+      { text: ' Cats sleep.', start: 60, end: 65 },
+    ],
+    [
+      { text: 'All about tea and cats', start: 20, end: 50 },
+      { text: 'Cats', start: 50, end: 70 },
+    ],
+  ]);
+  for (const sampling_params of [{ stop: ['x'] }, { structured_outputs: { choice: ['a'] } }]) {
+    const error = await one.failure(one.run('video_chat', { ...input, sampling_params }, {}, { llm_deployment }));
+    assert.equal([error.name, error.kind], ['ValidationError', 'invalid-input']);
+  }
+  one.speech = [language];
+  const { captioning_deployment } = lookers;
+  await one.index('b', { video: () => ({ frames: () => frames }) }, {}, { captioning_deployment });
+  assert.is(one.repositories.captions.filter(({ media_id: id }) => id === 'b').length, 2);
+  const nothing = await one.run('video_chat', { ...input, media_id: 'b' }, {}, { llm_deployment });
+  assert.equal((nothing.output as { claims: unknown }).claims, []);
 });
 
 Chat.run();

@@ -387,13 +387,13 @@ class FakeRun {
     const target = known[deployment];
     if (!target)
       throw new HostError(
-        'NotFoundError',
+        'DeploymentNotFound',
         'not-found',
         `no deployment "${deployment}"; there are ${Object.keys(known).join(', ')}`,
       );
     const call = target[method];
     if (!call)
-      throw new HostError('NotFoundError', 'not-found', `the deployment "${deployment}" has no method "${method}"`);
+      throw new HostError('MethodNotFound', 'not-found', `the deployment "${deployment}" has no method "${method}"`);
     const decoded: unknown = JSON.parse(args, (_key, value: unknown) => {
       if (typeof value !== 'object' || value === null) return value;
       if ('$audio' in value) return this.#audio.get(this.#still(audio[Number(value.$audio)], 'audio'));

@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { packageRoot } from '../../../base/core/package-root.ts';
 
 const run = promisify(execFile);
 
@@ -37,6 +38,23 @@ const PICTURE = ['-f', 'lavfi', '-i', 'testsrc=size=160x120:rate=5'];
 /** Makes a short video in which {@link SAMPLE_TEXT} is spoken. */
 export function speakingVideo(): Promise<Uint8Array> {
   return encode([...PICTURE, '-i', speechPath(), '-shortest', '-c:v', 'mpeg4', '-c:a', 'aac'], 'mp4');
+}
+
+const SLIDE = join(packageRoot, 'host/inference/engines/ocr/fixtures/slide.png');
+/** The texts of {@link talkWithSlides}. */
+export const SLIDES = ['The water cycle\n1. Evaporation from the sea', '2. Clouds form at 2,000 m\n3. Rain and snow'];
+
+/** Makes a video in which {@link SAMPLE_TEXT} is spoken: for five seconds over one slide, and then over another one. */
+export function talkWithSlides(): Promise<Uint8Array> {
+  const halves = [0, 160].map((y, n) => `[${n}]crop=640:160:0:${y},pad=640:320:0:80:0xf4f5ef[slide${n}]`);
+  return encode(
+    [
+      ...[5, 6].flatMap((seconds) => ['-loop', '1', '-framerate', '5', '-t', String(seconds), '-i', SLIDE]),
+      ...['-i', speechPath(), '-filter_complex', [...halves, '[slide0][slide1]concat=n=2[slides]'].join(';')],
+      ...['-map', '[slides]', '-map', '2:a', '-shortest', '-c:v', 'mpeg4', '-q:v', '3', '-c:a', 'aac'],
+    ],
+    'mp4',
+  );
 }
 
 /** Makes a video with a silent audio track. */

@@ -1,0 +1,136 @@
+import { type Context, HostError, z } from 'aana-host/plugin';
+import { ANSWER_TOKENS, type Asked, dialogAbout, segmentsOf } from './dialog.ts';
+import type { Content } from './indexed-videos.ts';
+import { SLIDE_TEXT } from './pictures.ts';
+
+const seconds = z.number().check(z.describe('Seconds from the start of the video.'));
+
+/** A sentence of an answer, with what it rests on. */
+export const Claim = z.strictObject({
+  claim: z.string(),
+  quotes: z.array(
+    z.strictObject({
+      text: z.string().check(z.describe('At least five words that stand in the source.')),
+      start: seconds,
+      end: seconds,
+      source: z.enum(['speech', 'slide']),
+    }),
+  ),
+});
+export type Claim = z.infer<typeof Claim>;
+
+/** The most that a model says: it repeats itself otherwise. */
+const MOST = { claims: 5, quotes: 3, characters: 300 } as const;
+
+// The model writes the quotations of a claim first, so that the claim follows from them.
+const FORM = {
+  type: 'object',
+  properties: {
+    claims: {
+      type: 'array',
+      minItems: 1,
+      maxItems: MOST.claims,
+      items: {
+        type: 'object',
+        properties: {
+          quotes: {
+            type: 'array',
+            minItems: 1,
+            maxItems: MOST.quotes,
+            items: { type: 'string', format: 'quote' },
+          },
+          claim: { type: 'string', minLength: 1, maxLength: MOST.characters },
+        },
+        required: ['quotes', 'claim'],
+        additionalProperties: false,
+      },
+    },
+  },
+  required: ['claims'],
+  additionalProperties: false,
+} as const;
+
+/**
+ * Answers with claims, each of which has words of the video. Undefined if no words of the video are known. Throws
+ * `ValidationError` for sampling parameters that give the answer another form.
+ */
+export async function citedAnswer(
+  content: Content,
+  { question, sampling }: Asked,
+  ctx: Pick<Context, 'llm' | 'log'>,
+): Promise<{ completion: string; claims: Claim[]; left_out: { start_time: number; end_time: number }[] } | undefined> {
+  for (const name of ['structured_outputs', 'stop'] as const)
+    if (sampling?.[name] != null)
+      throw new HostError(
+        'ValidationError',
+        'invalid-input',
+        `"cite" decides the form of the answer: leave out ${name}`,
+      );
+  const form =
+    'Answer in JSON with claims. A claim has at least one quotation of what is said or seen, word for word: ' +
+    '{"claims":[{"quotes":["…"],"claim":"…"}]}';
+  const { dialog, leftOut } = await dialogAbout(content, { question, form, sampling }, ctx);
+  const sources = sourcesOf(content);
+  if (!dialog || sources.length === 0) return undefined;
+  const { message, details } = await ctx.llm.chat(dialog, {
+    sampling_params: {
+      max_tokens: ANSWER_TOKENS,
+      ...withoutNulls(sampling),
+      structured_outputs: { json: FORM, quote_of: sources.map(({ parts }) => parts) },
+    },
+    details: true,
+  });
+  const found = new Map(details?.quotations?.map((quotation) => [quotation.text, quotation]));
+  const answer = parsed(message.content ?? '');
+  const claims = answer.claims.flatMap(({ claim, quotes }): Claim[] => {
+    const whole = quotes.flatMap((quote) => found.get(quote) ?? []); // without one that the end of the answer cuts
+    if (claim === '' || whole.length === 0) return [];
+    return [
+      {
+        claim,
+        quotes: whole.map(({ text, start = 0, end = start, source }) => ({
+          ...{ text, start, end },
+          source: sources[source]!.name,
+        })),
+      },
+    ];
+  });
+  return { completion: claims.map(({ claim }) => claim).join('\n'), claims, left_out: leftOut };
+}
+
+/** The claims of a model. None if the context ended before the form of the answer did. */
+function parsed(content: string): { readonly claims: readonly { claim: string; quotes: string[] }[] } {
+  try {
+    return JSON.parse(content) as ReturnType<typeof parsed>;
+  } catch {
+    return { claims: [] };
+  }
+}
+
+interface Source {
+  readonly name: Claim['quotes'][number]['source'];
+  readonly parts: { text: string; start: number; end: number }[];
+}
+
+/** The words of a video with their times. What a model says of its pictures is none of them. */
+function sourcesOf(content: Content): Source[] {
+  const slides = content.captions.filter(({ caption_type: type }) => type === SLIDE_TEXT);
+  const sources: Source[] = [
+    {
+      name: 'speech',
+      parts: segmentsOf(content).map(({ text, time_interval: { start, end } }) => ({ text, start, end })),
+    },
+    {
+      name: 'slide',
+      // A slide stands until the next one.
+      parts: slides.map(({ caption, timestamp }, n) => ({
+        ...{ text: caption, start: timestamp },
+        end: Math.max(timestamp, slides[n + 1]?.timestamp ?? content.duration ?? 0),
+      })),
+    },
+  ];
+  return sources.filter(({ parts }) => parts.length > 0);
+}
+
+const withoutNulls = (sampling: Asked['sampling']): object =>
+  Object.fromEntries(Object.entries(sampling ?? {}).filter(([, value]) => value != null));
