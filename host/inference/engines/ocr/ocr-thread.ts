@@ -54,7 +54,7 @@ const MIN_SIDE = 30;
 const DETECTION_SIDE = 736;
 const MULTIPLE = 32;
 /** Most pixels of an image that is enlarged for the detection, which needs about 500 bytes of memory for each. */
-const MAX_ENLARGED = 2 ** 22;
+const MAX_ENLARGED = 2 ** 21;
 /** Above this ratio of width to height, an image gets black rows, because the network sees no text in strips. */
 const MAX_RATIO = 8;
 

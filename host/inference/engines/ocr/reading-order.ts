@@ -13,8 +13,8 @@ export function angleOf(box: Quad, isUpsideDown: boolean): number {
   const [topLeft, topRight, , bottomLeft] = box;
   const [x, y] = isUpright(box) ? bottomLeft : topRight;
   const degrees = (Math.atan2(y - topLeft[1], x - topLeft[0]) * 180) / Math.PI + (isUpsideDown ? 180 : 0);
-  const rounded = Math.round(degrees * 10) / 10;
-  return rounded > 180 ? rounded - 360 : rounded;
+  const tenths = Math.round(10 * degrees);
+  return (tenths > 1800 ? tenths - 3600 : tenths) / 10;
 }
 
 /** Texts that begin at heights with a smaller difference stand in one line. */

@@ -26,6 +26,8 @@ const READ_WIDTH = 320;
 const TURN_WIDTH = 192;
 /** Probability from which on a line counts as upside down. */
 const TURN_THRESHOLD = 0.9;
+/** From this confidence on, a line that was turned is not read the other way, too. */
+const SURE = 0.9;
 /** The first class of the recognition stands for no character. */
 const BLANK = 0;
 
@@ -52,19 +54,20 @@ export class LineReader {
   }
 
   /**
-   * Reads lines. One that seems upside down is read both ways, and the surer text counts, because the network for the
-   * orientation errs more often than the other one reads nonsense with confidence. Yields between batches.
+   * Reads lines. One that seems upside down is turned. If its text is not sure then, it is also read as it lies, and
+   * the surer text counts, because the network for the orientation errs more often than the other one reads nonsense
+   * with confidence. Yields between batches.
    */
   async *read(lines: readonly Pixels[]): Batched<ReadLine> {
-    const texts = yield* this.#texts(lines);
     const turned = yield* this.#turned(lines);
-    const doubtful = [...lines.keys()].filter((n) => turned[n]);
-    const others = yield* this.#texts(doubtful.map((n) => upsideDown(lines[n]!)));
-    const surer = new Map(doubtful.map((n, at) => [n, others[at]!]));
+    const texts = yield* this.#texts(lines.map((line, n) => (turned[n] ? upsideDown(line) : line)));
+    const doubtful = [...lines.keys()].filter((n) => turned[n] && texts[n]!.confidence < SURE);
+    const others = yield* this.#texts(doubtful.map((n) => lines[n]!));
+    const upright = new Map(doubtful.map((n, at) => [n, others[at]!]));
     return texts.map((text, n) => {
-      const other = surer.get(n);
-      const isUpsideDown = other !== undefined && other.confidence > text.confidence;
-      return { ...(isUpsideDown ? other : text), isUpsideDown };
+      const other = upright.get(n);
+      if (other && other.confidence >= text.confidence) return { ...other, isUpsideDown: false };
+      return { ...text, isUpsideDown: turned[n]! };
     });
   }
 
