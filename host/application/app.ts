@@ -454,7 +454,7 @@ export class AanaApp implements AsyncDisposable {
 
   /**
    * Decodes the image of a file, a URL or an uploaded part for `chat`, in the same way as {@link AanaApp.openAudio}:
-   * PNG, JPEG, GIF, WebP or BMP. Throws `ImageReadingException`, too.
+   * PNG, JPEG, GIF, WebP, BMP, AVIF or HEIC. Throws `ImageReadingException`, too.
    */
   async openImage(source: MediaSource, options: OpenImageOptions = {}): Promise<HeldImage> {
     return (await this.#services.openMedia()).openImage(source, withRequest(options));

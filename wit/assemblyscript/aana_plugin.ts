@@ -157,6 +157,17 @@ export function videoFacts(video: Handle): string | null {
   return textOrNull(media_facts(video));
 }
 
+/** Returns the embedded subtitles of a track, from 0 on, in SubRip; those of the first one by default. */
+export function subtitles(video: Handle, track: i64 = -1): string | null {
+  return textOrNull(media_subtitles(video, track));
+}
+
+/** Returns the file of an image in a form: `{"format":"jpeg","quality":85}` or `{"format":"png","max_width":640}`. */
+export function encodeImage(image: Handle, options: string): Uint8Array | null {
+  const block = image_encode(image, put(options));
+  return block == 0 ? null : takeBytes(block);
+}
+
 /**
  * Chooses frames of a video: `{"every": 1}` (seconds), `{"count": 8}`, `{"times": [0, 2.5]}`, `{"scenes": 0.3}` or
  * `{"keyframes": true}`, with `"max_width"` and `"max_height"`.
@@ -462,6 +473,10 @@ declare function media_info(handle: u64): u64;
 declare function media_facts(video: u64): u64;
 @external('extism:host/user', 'media_frames')
 declare function media_frames(video: u64, options: u64): u64;
+@external('extism:host/user', 'media_subtitles')
+declare function media_subtitles(video: u64, track: i64): u64;
+@external('extism:host/user', 'image_encode')
+declare function image_encode(image: u64, options: u64): u64;
 @external('extism:host/user', 'frames_next')
 declare function frames_next(frames: u64): u64;
 @external('extism:host/user', 'frames_image')

@@ -204,6 +204,9 @@ AANA_IMPORT("media", "[method]video.facts") void aana_video_facts(aana_video sel
    max_height. */
 AANA_IMPORT("media", "[method]video.frames")
 void aana_video_frames(aana_video self, const char* options, uint32_t options_length, aana_handle_result* result);
+/* The embedded subtitles of a track, from 0 on, in SubRip. Without a track, those of the first one. */
+AANA_IMPORT("media", "[method]video.subtitles")
+void aana_video_subtitles(aana_video self, uint32_t has_track, uint32_t track, aana_string_result* result);
 AANA_IMPORT("media", "[resource-drop]video") void aana_video_drop(aana_video self);
 /* Decodes the next frame. The value is its time in seconds; it is absent at the end. */
 typedef AANA_RESULT(aana_optional_double) aana_optional_double_result;
@@ -235,6 +238,10 @@ void aana_image_pixels(aana_image self, uint32_t width, uint32_t height, aana_by
 /* The same in base64. */
 AANA_IMPORT("media", "[method]image.pixels-base64")
 void aana_image_pixels_base64(aana_image self, uint32_t width, uint32_t height, aana_string_result* result);
+/* The file of the image in another form, in base64. `options` is a JSON object with format (jpeg or png), quality,
+   max_width and max_height. */
+AANA_IMPORT("media", "[method]image.encode")
+void aana_image_encode(aana_image self, const char* options, uint32_t options_length, aana_string_result* result);
 AANA_IMPORT("media", "[resource-drop]image") void aana_image_drop(aana_image self);
 
 AANA_IMPORT("deployments", "call")

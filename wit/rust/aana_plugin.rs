@@ -295,6 +295,12 @@ impl Image {
         let call = |at: *mut Outcome<Slice>| unsafe { raw::image_pixels_base64(self.0, width, height, at) };
         unsafe { Ok(returned(call).take()?.string()) }
     }
+
+    /// Returns the file of the image in another form, in base64. `options` is a JSON object with `format` (`jpeg` or
+    /// `png`), `quality`, `max_width` and `max_height`.
+    pub fn encode(&self, options: &str) -> Result<String, Error> {
+        unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::image_encode(self.0, options.as_ptr(), options.len(), at)).take()?.string()) }
+    }
 }
 
 impl Video {
@@ -329,6 +335,12 @@ impl Video {
     /// `keyframes`, and with `max_width` and `max_height`.
     pub fn frames(&self, options: &str) -> Result<Frames, Error> {
         unsafe { returned::<Outcome<u32>>(|at| raw::video_frames(self.0, options.as_ptr(), options.len(), at)).take() }.map(Frames)
+    }
+
+    /// Returns the embedded subtitles of a track in SubRip. `track` counts from 0 on; none stands for the first one.
+    pub fn subtitles(&self, track: Option<u32>) -> Result<String, Error> {
+        let (has_track, number) = (u32::from(track.is_some()), track.unwrap_or(0));
+        unsafe { Ok(returned::<Outcome<Slice>>(|at| raw::video_subtitles(self.0, has_track, number, at)).take()?.string()) }
     }
 }
 
@@ -2568,6 +2580,8 @@ mod raw {
         #[link_name = "[method]video.facts"] pub(super) fn video_facts(video: u32, at: *mut Outcome<Slice>);
         #[link_name = "[method]video.frames"]
         pub(super) fn video_frames(video: u32, options: *const u8, length: usize, at: *mut Outcome<u32>);
+        #[link_name = "[method]video.subtitles"]
+        pub(super) fn video_subtitles(video: u32, has_track: u32, track: u32, at: *mut Outcome<Slice>);
         #[link_name = "[resource-drop]video"] pub(super) fn video_drop(video: u32);
         #[link_name = "[method]frames.next"] pub(super) fn frames_next(frames: u32, at: *mut Outcome<Maybe<f64>>);
         #[link_name = "[method]frames.image"] pub(super) fn frames_image(frames: u32, at: *mut Outcome<u32>);
@@ -2581,6 +2595,8 @@ mod raw {
         pub(super) fn image_decode_base64(file: *const u8, length: usize, at: *mut Outcome<u32>);
         #[link_name = "[method]image.info"] pub(super) fn image_info(image: u32, at: *mut RawImageInfo);
         #[link_name = "[method]image.pixels"] pub(super) fn image_pixels(image: u32, width: u32, height: u32, at: *mut Outcome<Slice>);
+        #[link_name = "[method]image.encode"]
+        pub(super) fn image_encode(image: u32, options: *const u8, length: usize, at: *mut Outcome<Slice>);
         #[link_name = "[method]image.pixels-base64"]
         pub(super) fn image_pixels_base64(image: u32, width: u32, height: u32, at: *mut Outcome<Slice>);
         #[link_name = "[resource-drop]image"] pub(super) fn image_drop(image: u32);

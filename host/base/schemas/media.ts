@@ -77,3 +77,14 @@ export type VideoInput = z.infer<typeof VideoInput>;
 /** An image, given by exactly one of a URL, a path on the server, or an uploaded file part. */
 export const ImageInput = mediaInput('image');
 export type ImageInput = z.infer<typeof ImageInput>;
+
+/** Media of one request. */
+const MAX_MEDIA = 1000;
+
+/** Videos: at least one. */
+export const VideoInputList = z.array(VideoInput).check(z.minLength(1), z.maxLength(MAX_MEDIA));
+export type VideoInputList = z.infer<typeof VideoInputList>;
+
+/** Images: at least one. */
+export const ImageInputList = z.array(ImageInput).check(z.minLength(1), z.maxLength(MAX_MEDIA));
+export type ImageInputList = z.infer<typeof ImageInputList>;

@@ -3,6 +3,7 @@ import type { Logger } from '../../base/core/log/logger.ts';
 import type { ForCallers, RequestContext } from '../../base/core/request-context.ts';
 import type { Telemetry } from '../../base/core/telemetry.ts';
 import type { AudioReference } from '../../base/schemas/media-references.ts';
+import type { ImageEncoding } from '../../base/schemas/videos/encoding.ts';
 import type { FrameOptions, VideoFacts } from '../../base/schemas/videos/frames.ts';
 import type { GrowingAudio } from '../../base/schemas/growing-audio.ts';
 import type { Metadata, VectorFilter } from '../../base/schemas/vectors/vector-filter.ts';
@@ -327,6 +328,8 @@ export interface VideoPort {
   readonly facts: VideoFacts;
   /** Decodes frames, each when it is asked for. Throws `InvalidArguments` for options that are not valid. */
   frames(options: FrameOptions, work: WorkOptions): FramesPort;
+  /** Returns the embedded subtitles of a track in SubRip. */
+  subtitles(track: number | undefined, work: WorkOptions): Promise<string>;
 }
 
 export type FramesPort = AsyncGenerator<FramePort, void, undefined>;
@@ -354,6 +357,8 @@ export interface ImagePort {
   readonly info: ImageInfo;
   /** Returns the red, green and blue value of each pixel at this size. */
   pixels(size: { readonly width: number; readonly height: number }, options: WorkOptions): Promise<Uint8Array>;
+  /** Returns the file of the image in another form. Throws `InvalidArguments` for an encoding that is not valid. */
+  encode(encoding: ImageEncoding, options: WorkOptions): Promise<Uint8Array>;
   /** Returns the image as an argument of `chat`, scaled down if it is very large. */
   forModel(options: WorkOptions): Promise<ImageReference>;
 }

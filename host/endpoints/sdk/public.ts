@@ -40,7 +40,6 @@ export {
   type VideoInfo,
   type VideoMetadata,
 } from './capabilities/handles.ts';
-export type { Chapter, FrameOptions, MediaTrack, VideoFacts } from '../../base/schemas/videos/frames.ts';
 export { defineHelper, type Helper, type HelperDefinition } from './capabilities/helper.ts';
 export { type ErrorKind, HostError } from './host-error.ts';
 export { type Ocr, OcrDeployment } from './capabilities/ocr-deployment.ts';

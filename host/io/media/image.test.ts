@@ -6,8 +6,11 @@ import * as assert from 'uvu/assert';
 import { silentLogger } from '../../base/core/log/logger.ts';
 import { makeMedia, stillPicture, testFfmpeg } from '../../test/helpers/media/media-files.ts';
 import { skip } from '../../test/skip.ts';
-import { imagePixels, parseImage, probeImage } from './image.ts';
+import type { ImageEncoding } from '../../base/schemas/index.ts';
+import { exifOrientation } from './image/exif-orientation.ts';
+import { encodeImage, imagePixels, parseImage, probeImage } from './image.ts';
 import { MediaService } from './service.ts';
+import type { ImageInfo } from './types.ts';
 import { errorOf } from '../../test/helpers/error-of.ts';
 
 const Image = suite('images');
@@ -83,6 +86,100 @@ if (ffmpegPath === undefined) {
       assert.is(await nameOf(imagePixels(path, info, { width: 8, height: 8 }, options)), 'ImageReadingException');
     },
   );
+
+  /** The file of a JPEG with a segment of Exif that says how the picture is turned. */
+  const turned = (jpeg: Buffer, orientation: number, isLittle: boolean): Buffer => {
+    const short = (value: number): number[] => (isLittle ? [value, 0] : [0, value]);
+    const long = (value: number): number[] => (isLittle ? [value, 0, 0, 0] : [0, 0, 0, value]);
+    const entry = [...(isLittle ? [0x12, 0x01] : [0x01, 0x12]), ...short(3), ...long(1), ...short(orientation), 0, 0];
+    const tiff = [...Buffer.from(isLittle ? 'II' : 'MM'), ...short(42), ...long(8), ...short(1), ...entry, ...long(0)];
+    const data = [...Buffer.from('Exif\0\0'), ...tiff];
+    const segment = Buffer.from([0xff, 0xe1, 0, data.length + 2, ...data]);
+    return Buffer.concat([jpeg.subarray(0, 2), segment, jpeg.subarray(2)]);
+  };
+
+  Image('are turned as Exif says, in both orders of bytes', async () => {
+    // The left half is white, the right half is black.
+    const halves = 'color=white:size=32x32[a];color=black:size=32x32[b];[a][b]hstack';
+    const path = await makeMedia(ffmpegPath, join(folder, 'halves.jpg'), ...stillPicture(halves));
+    const jpeg = readFileSync(path);
+    /** Where white is then: left, right, top or bottom. */
+    const places = ['left', 'left', 'right', 'right', 'left', 'top', 'top', 'bottom', 'bottom'];
+    for (const [orientation, place] of places.entries()) {
+      writeFileSync(path, orientation === 0 ? jpeg : turned(jpeg, orientation, orientation % 2 === 0));
+      const info = await probeImage(path, { ffmpegPath, source: {} });
+      const isTall = place === 'top' || place === 'bottom';
+      assert.equal([info.width, info.height], isTall ? [32, 64] : [64, 32], `${orientation}`);
+      const pixels = await imagePixels(path, info, info, { ffmpegPath, source: {} });
+      const isWhite = (x: number, y: number): boolean => (pixels[3 * (y * info.width + x)] ?? 0) > 128;
+      const found = isTall ? (isWhite(16, 8) ? 'top' : 'bottom') : isWhite(8, 16) ? 'left' : 'right';
+      assert.is(found, place, `orientation ${orientation}`);
+    }
+    writeFileSync(path, turned(jpeg, 99, true));
+    assert.is((await probeImage(path, { ffmpegPath, source: {} })).width, 64);
+    for (let length = 2; length < 60; length++) exifOrientation(turned(jpeg, 6, true).subarray(0, length));
+  });
+
+  Image('of every kind are read, or refused with the reason', async () => {
+    const read = async (name: string, ...args: readonly string[]): Promise<readonly unknown[]> => {
+      const path = await makeMedia(ffmpegPath, join(folder, name), ...args);
+      const info = await probeImage(path, { ffmpegPath, source: {} });
+      const [first] = await imagePixels(path, info, { width: 1, height: 1 }, { ffmpegPath, source: {} });
+      return [info.width, info.height, first! > 200];
+    };
+    const white = 'color=white:size=40x30';
+    const lossless = ['-c:v', 'libaom-av1', '-still-picture', '1', '-cpu-used', '8', '-crf', '0'];
+    assert.equal(await read('dot.png', ...stillPicture('color=white:size=1x1')), [1, 1, true]);
+    assert.equal(await read('deep.png', ...stillPicture(white), '-pix_fmt', 'rgb48be'), [40, 30, true]);
+    assert.equal(await read('a.webp', ...stillPicture(white)), [40, 30, true]);
+    assert.equal(await read('a.avif', ...stillPicture(white), ...lossless), [40, 30, true]);
+    const moving = ['-f', 'lavfi', '-i', `${white}:rate=5:duration=1`, '-vf', 'fade=out:1:4'];
+    assert.equal(await read('moving.gif', ...moving), [40, 30, true]);
+    const header = Buffer.from('89504e470d0a1a0a0000000d4948445200007530000075300802000000', 'hex');
+    const path = join(folder, 'bomb.png');
+    writeFileSync(path, Buffer.concat([header, Buffer.alloc(4), Buffer.from('0000000049454e44ae426082', 'hex')]));
+    const bomb = await errorOf(
+      probeImage(path, { ffmpegPath, source: {} }).then((info) =>
+        imagePixels(path, info, { width: 8, height: 8 }, { ffmpegPath, source: {} }),
+      ),
+    );
+    assert.ok(['ImageReadingException', 'ImageTooLargeException'].includes(bomb.name), bomb.message);
+  });
+
+  Image('become files of other forms in the size and quality that is asked for', async () => {
+    const path = await makeMedia(ffmpegPath, join(folder, 'e.png'), ...stillPicture('testsrc=size=320x240'));
+    const options = { ffmpegPath, source: {} };
+    const info = await probeImage(path, options);
+    const encoded = async (
+      encoding: ImageEncoding,
+    ): Promise<{ bytes: number; about: ImageInfo; pixels: Uint8Array }> => {
+      const file = await encodeImage(path, info, encoding, options);
+      const to = join(folder, 'encoded');
+      writeFileSync(to, file);
+      const about = await probeImage(to, options);
+      return { bytes: file.length, about, pixels: await imagePixels(to, about, about, options) };
+    };
+    const png = await encoded({ format: 'png' });
+    assert.equal(png.about, { width: 320, height: 240, format: 'png' });
+    assert.equal(png.pixels, await imagePixels(path, info, info, options));
+    const [small, large] = [
+      await encoded({ format: 'jpeg', quality: 1 }),
+      await encoded({ format: 'jpeg', quality: 100 }),
+    ];
+    assert.is(large.about.format, 'mjpeg');
+    assert.ok(small.bytes * 2 < large.bytes, `${small.bytes} and ${large.bytes} bytes`);
+    const differs = large.pixels.filter((value, n) => Math.abs(value - (png.pixels[n] ?? 0)) > 32).length;
+    assert.ok(differs < large.pixels.length / 50, `${differs} values differ`);
+    assert.equal((await encoded({ format: 'jpeg', max_width: 64 })).about, { width: 64, height: 48, format: 'mjpeg' });
+    for (const wrong of [
+      {},
+      { format: 'gif' },
+      { format: 'jpeg', quality: 0 },
+      { format: 'png', max_width: 0.5 },
+      null,
+    ])
+      assert.is(await nameOf(encodeImage(path, info, wrong as ImageEncoding, options)), 'InvalidArguments');
+  });
 
   Image('are opened by path, URL or part like videos', async () => {
     const path = await makeMedia(ffmpegPath, join(folder, 'b.png'), ...stillPicture('color=red:size=8x6'));

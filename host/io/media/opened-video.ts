@@ -28,6 +28,7 @@ export interface OpenedFile {
 interface Decoders {
   readonly extract: (channels: AudioChannels, work: MediaWorkOptions) => Promise<DecodedTrack>;
   readonly frames: (options: FrameOptions, work: MediaWorkOptions) => AsyncGenerator<VideoFrame, void, undefined>;
+  readonly subtitles: (track: number | undefined, work: MediaWorkOptions) => Promise<string>;
 }
 
 /** An opened media file, over the decoders of its scope. */
@@ -70,6 +71,10 @@ export class OpenedVideo implements VideoMedia {
 
   frames(options: FrameOptions, work: MediaWorkOptions = {}): AsyncGenerator<VideoFrame, void, undefined> {
     return this.#decoders.frames(frameOptions(options), work);
+  }
+
+  subtitles(track?: number, work: MediaWorkOptions = {}): Promise<string> {
+    return this.#decoders.subtitles(track, work);
   }
 }
 

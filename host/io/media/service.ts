@@ -20,17 +20,18 @@ import {
   videoReadingError,
 } from './errors.ts';
 import { fetchToFile } from './fetch.ts';
-import { imagePixels, probeImage, RAW_FORMAT } from './image.ts';
+import { encodeImage, imagePixels, probeImage, RAW_FORMAT } from './image.ts';
 import { Limiter } from '../../base/core/async/limiter.ts';
 import { MediaTelemetry } from './media-telemetry.ts';
 import { type AllowedFile, openAllowed } from './local-paths.ts';
 import { type OpenedFile, OpenedVideo } from './opened-video.ts';
-import { probeFile } from './probe.ts';
+import { type ProbeOptions, probeFile } from './probe.ts';
 import { ProcessFolder, removeStaleFolders } from './temp-folders.ts';
 import { FrameFile } from './video/frame-file.ts';
 import { HeldVideo } from './video/held-video.ts';
 import type { RawFrame } from './video/frame-decoder.ts';
 import { chooseFrames } from './video/frames.ts';
+import { readSubtitles } from './video/subtitles.ts';
 import { downloadPage, type PageMedia } from './yt-dlp.ts';
 import type {
   AudioChannels,
@@ -166,7 +167,7 @@ export class MediaService {
     const scope = this.openScope(allowPaths && { allowPaths });
     try {
       const image = await scope.openImage(source, { files, signal });
-      return new DecodedImage(await image.forModel({ signal }), () => scope[Symbol.asyncDispose]());
+      return new DecodedImage(await image.forModel({ signal }), image.encode, () => scope[Symbol.asyncDispose]());
     } catch (error) {
       await scope[Symbol.asyncDispose]();
       throw error;
@@ -274,6 +275,7 @@ export class MediaScope {
     return new OpenedVideo(source.media_id ?? newId(), file, {
       extract: (channels, work) => this.#extract(source, file, channels, work),
       frames: (options, work) => this.#frames(source, file, options, work),
+      subtitles: (number, { signal }) => this.#subtitles(source, file, number, signal),
     });
   }
 
@@ -283,7 +285,7 @@ export class MediaScope {
       const { path } = await this.#locate(source, { ...options, signal }, false);
       const { ffmpegPath } = this.#options;
       const info = await this.#limiter.run(() => probeImage(path, { ffmpegPath, source, signal }), signal);
-      const pixels = this.#pixelsOf(path, info, source);
+      const { pixels, encode } = this.#converters(path, info, source);
       const forModel: ImageMedia['forModel'] = async (more) => {
         const size = sizeForModel(info, source);
         const values = await pixels(size, more);
@@ -293,7 +295,7 @@ export class MediaScope {
           },
         );
       };
-      return { info, pixels, forModel };
+      return { info, pixels, encode, forModel };
     });
   }
 
@@ -327,14 +329,33 @@ export class MediaScope {
     if (folder !== undefined) await rm(folder, { recursive: true, force: true });
   }
 
-  #pixelsOf(path: string, info: ImageInfo, source: MediaSource): ImageMedia['pixels'] {
+  #converters(path: string, info: ImageInfo, source: MediaSource): Pick<ImageMedia, 'pixels' | 'encode'> {
     const { ffmpegPath } = this.#options;
-    return (size, more) =>
-      this.#track(more?.signal, (ends) =>
-        this.#telemetry.decode('image', more?.traceparent, () =>
-          this.#limiter.run(() => imagePixels(path, info, size, { ffmpegPath, source, signal: ends }), ends),
+    const convert = <T>(work: (options: ProbeOptions) => Promise<T>, more: MediaWorkOptions = {}): Promise<T> =>
+      this.#track(more.signal, (signal) =>
+        this.#telemetry.decode('image', more.traceparent, () =>
+          this.#limiter.run(() => work({ ffmpegPath, source, signal }), signal),
         ),
       );
+    return {
+      pixels: (size, more) => convert((options) => imagePixels(path, info, size, options), more),
+      encode: (encoding, more) => convert((options) => encodeImage(path, info, encoding, options), more),
+    };
+  }
+
+  #subtitles(
+    source: MediaSource,
+    { path, probe }: OpenedFile,
+    number: number | undefined,
+    signal: AbortSignal | undefined,
+  ): Promise<string> {
+    const { ffmpegPath, maxDurationS } = this.#options;
+    return this.#track(signal, (ends) =>
+      this.#limiter.run(
+        () => readSubtitles(path, probe, number, { ffmpegPath, source, maxDurationS, signal: ends }),
+        ends,
+      ),
+    );
   }
 
   /** Decodes frames. A decoder that waits for the next call has no place among the decoders, so that others go on. */
@@ -361,8 +382,8 @@ export class MediaScope {
             await writeFile(file.path, frame.pixels, { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
               throw isDiskFull(error) ? diskFullError(root, error) : error;
             });
-            const pixels = this.#pixelsOf(file.path, { ...chosen.size, format: RAW_FORMAT }, source);
-            return { time: frame.time, image: new FrameFile(file, { root, source, pixels }) };
+            const converters = this.#converters(file.path, { ...chosen.size, format: RAW_FORMAT }, source);
+            return { time: frame.time, image: new FrameFile(file, { root, source, ...converters }) };
           }, ends),
         );
       for (;;) {

@@ -4,6 +4,7 @@ import type { Artifact } from '../../base/schemas/artifact.ts';
 import type { AudioReference } from '../../base/schemas/media-references.ts';
 import type { GrowingAudio } from '../../base/schemas/growing-audio.ts';
 import type { ImageReference } from '../../base/schemas/media-references.ts';
+import type { ImageEncoding } from '../../base/schemas/videos/encoding.ts';
 import type { FrameOptions, VideoFacts } from '../../base/schemas/videos/frames.ts';
 import type { AddressPolicy, Lookup, Network } from '../outgoing/index.ts';
 
@@ -95,7 +96,7 @@ export interface ImageInfo {
   /** Size in pixels. */
   readonly width: number;
   readonly height: number;
-  /** Encoding of the file: `png`, `mjpeg`, `gif`, `webp` or `bmp`; `rawvideo` for a frame of a video. */
+  /** Encoding of the file: `png`, `mjpeg`, `gif`, `webp`, `bmp`, `av1` or `hevc`; `rawvideo` for a frame of a video. */
   readonly format: string;
 }
 
@@ -111,6 +112,8 @@ export interface ImageMedia {
   readonly info: ImageInfo;
   /** Returns red, green and blue of each pixel of the scaled image, row by row from the top. */
   pixels(size: { readonly width: number; readonly height: number }, options?: MediaWorkOptions): Promise<Uint8Array>;
+  /** Returns the file of the image in another form. Throws `InvalidArguments`. */
+  encode(encoding: ImageEncoding, options?: MediaWorkOptions): Promise<Uint8Array>;
   /** Returns the image as an argument of `chat`, scaled down if it is very large. Its file is in the scope. */
   forModel(options?: MediaWorkOptions): Promise<ImageReference>;
 }
@@ -135,6 +138,11 @@ export interface VideoMedia {
    * `MediaTooLongException` and `VideoReadingException`, also while frames are read.
    */
   frames(options: FrameOptions, work?: MediaWorkOptions): AsyncGenerator<VideoFrame, void, undefined>;
+  /**
+   * Returns the embedded subtitles of a track in SubRip, with times from the start of the file. `track` counts the
+   * tracks of subtitles from 0 on; default: the first one. Throws `VideoReadingException`.
+   */
+  subtitles(track?: number, work?: MediaWorkOptions): Promise<string>;
 }
 
 /** Audio that is decoded or being decoded. Its files lie in the scope's folder. */

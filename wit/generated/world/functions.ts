@@ -56,6 +56,7 @@ export const worldFunctions = {
     { name: '[method]video.extract-audio', call: 'media.extract-audio' },
     { name: '[method]video.facts', call: 'media.facts' },
     { name: '[method]video.frames', call: 'media.frames' },
+    { name: '[method]video.subtitles', call: 'media.subtitles' },
     { name: '[method]frames.next', call: 'media.next-frame' },
     { name: '[method]frames.image', call: 'media.frame-image' },
     { name: '[static]image.open', call: 'media.open-image' },
@@ -63,6 +64,7 @@ export const worldFunctions = {
     { name: '[method]image.info', fact: 'info' },
     { name: '[method]image.pixels', call: 'media.image-pixels' },
     { name: '[static]image.decode-base64', call: 'media.decode-base64' },
+    { name: '[method]image.encode', call: 'media.encode' },
     { name: '[method]image.pixels-base64', call: 'media.pixels-base64' },
   ],
   'deployments': [

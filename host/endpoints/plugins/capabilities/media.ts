@@ -1,5 +1,6 @@
 import type { ImageHandle, MediaCalls } from '../../../../wit/generated/world/media.ts';
 import { bytesOfBase64, toBase64 } from './scope/base64.ts';
+import type { ImageEncoding } from '../../../base/schemas/videos/encoding.ts';
 import type { FrameOptions } from '../../../base/schemas/videos/frames.ts';
 import { computingCost } from './scope/computing-cost.ts';
 import { HeldFrames } from './scope/held-frames.ts';
@@ -32,6 +33,17 @@ export const mediaCalls: CallsOf<keyof MediaCalls> = {
     const { signal, traceparent } = scope.streamOptions(scope.signal);
     const frames = new HeldFrames(signal, (ending) => video.frames(options, { signal: ending, traceparent }));
     return scope.keep({ kind: 'frames', frames });
+  },
+  async 'media.subtitles'(scope, handle, track) {
+    const { video } = scope.get(handle, 'video');
+    scope.charge(computingCost.process);
+    return video.subtitles(track ?? undefined, { signal: scope.signal, traceparent: scope.context.traceparent });
+  },
+  async 'media.encode'(scope, handle, json) {
+    const { image } = scope.get(handle, 'image');
+    const encoding = jsonValue(json, 'the text of the encoding') as ImageEncoding; // the host checks it
+    scope.charge(computingCost.pixels(image.info.width * image.info.height));
+    return toBase64(await image.encode(encoding, { signal: scope.signal, traceparent: scope.context.traceparent }));
   },
   async 'media.next-frame'(scope, handle) {
     const { frames } = scope.get(handle, 'frames');

@@ -31,6 +31,8 @@ export const userFunctions = {
   media_info: 'media',
   media_facts: 'media',
   media_frames: 'media',
+  media_subtitles: 'media',
+  image_encode: 'media',
   frames_next: 'media',
   frames_image: 'media',
   image_pixels: 'media',

@@ -2,7 +2,8 @@ import { fromBase64 } from '../guest/base64.ts';
 import { hostPromise, waitFor } from '../guest/event-loop.ts';
 import { hostCall } from '../host-error.ts';
 import type { Chunks } from '../../../../wit/generated/world/deployments.ts';
-import type { FrameOptions, VideoFacts } from '../../../base/schemas/index.ts';
+import type { AsrSegment, FrameOptions, ImageEncoding, VideoFacts } from '../../../base/schemas/index.ts';
+import { fromSubtitles } from '../../../base/transcripts/index.ts';
 import type {
   Audio as HostAudio,
   Frames as HostFrames,
@@ -117,6 +118,20 @@ export class Video implements Disposable {
     return new Frames(() => this.#handle.frames(JSON.stringify(options)), this.#scope);
   }
 
+  /** Returns the frame at `at` seconds; default: a tenth of the duration. Undefined without a video track. */
+  async thumbnail({ at }: { readonly at?: number } = {}): Promise<Image | undefined> {
+    for await (const { image } of this.frames({ times: [at ?? (this.info.duration ?? 0) / 10] })) return image;
+    return undefined;
+  }
+
+  /**
+   * Returns the embedded subtitles of a track as segments of a transcript. `track` counts the tracks of subtitles from
+   * 0 on; default: the first one. Rejects with `VideoReadingException` where there is none, or where they are pictures.
+   */
+  subtitles({ track }: { readonly track?: number } = {}): Promise<AsrSegment[]> {
+    return hostPromise(() => this.#handle.subtitles(track), fromSubtitles);
+  }
+
   /** Frees it before the end of the run. */
   [Symbol.dispose](): void {
     this.#scope.dispose(this.#handle);
@@ -201,7 +216,10 @@ export class Image implements Disposable {
   /** Pixels. */
   readonly width: number;
   readonly height: number;
-  /** The encoding of the file: `png`, `mjpeg` (JPEG), `gif`, `webp`, `bmp`; `rawvideo` for a frame of a video. */
+  /**
+   * The encoding of the file: `png`, `mjpeg` (JPEG), `gif`, `webp`, `bmp`, `av1` (AVIF), `hevc` (HEIC); `rawvideo` for
+   * a frame of a video.
+   */
   readonly format: string;
 
   constructor(handle: HostImage, scope: HandleScope) {
@@ -222,6 +240,11 @@ export class Image implements Disposable {
     height = this.height,
   }: { readonly width?: number; readonly height?: number } = {}): Promise<Uint8Array> {
     return hostPromise(() => this.handle.pixelsBase64(width, height), fromBase64);
+  }
+
+  /** Returns the file of the image as a JPEG or PNG, without transparency: `image.encode({ format: 'jpeg' })`. */
+  encode(encoding: ImageEncoding): Promise<Uint8Array> {
+    return hostPromise(() => this.handle.encode(JSON.stringify(encoding)), fromBase64);
   }
 
   /** Frees it before the end of the run. */

@@ -36,6 +36,8 @@ export interface FakeVideo {
   readonly description?: string;
   /** What {@link Video.facts} has beside these. */
   readonly facts?: Partial<VideoFacts>;
+  /** In SubRip. Default: none. */
+  readonly subtitles?: string;
   /** The frames that the options choose. Default: none. */
   readonly frames?: (options: FrameOptions) => Iterable<FakeImage & { readonly time: number }>;
 }
@@ -46,6 +48,8 @@ export interface FakeImage {
   readonly format?: string;
   /** Red, green and blue of each pixel in this size. Default: black. */
   readonly pixels?: (width: number, height: number) => Uint8Array;
+  /** The file that {@link Image.encode} returns. Default: empty. */
+  readonly file?: Uint8Array;
 }
 
 export type { FakeRequest, FakeResponse } from './fake-fetch.ts';
@@ -293,6 +297,7 @@ class FakeRun {
     };
     return this.#handle({
       facts: () => JSON.stringify(facts),
+      subtitles: () => fake.subtitles ?? '',
       frames: (options: string) => this.#openFrames(atBorder(() => frames(JSON.parse(options) as FrameOptions))),
       info: () => ({ duration, hasAudio, hasVideo }),
       metadata: () => ({ title, description }),
@@ -322,10 +327,11 @@ class FakeRun {
   }
 
   #heldImage(given: FakeImage = {}): Image {
-    const { width = 640, height = 480, format = 'png', pixels = black } = given;
+    const { width = 640, height = 480, format = 'png', pixels = black, file = new Uint8Array() } = given;
     const image = this.#handle({
       info: () => ({ width, height, format }),
       pixels: (w: number, h: number) => atBorder(() => pixels(w, h)),
+      encode: () => toBase64(file),
       pixelsBase64: (w: number, h: number) => atBorder(() => toBase64(pixels(w, h))),
     });
     this.#images.set(image, { width, height, format });

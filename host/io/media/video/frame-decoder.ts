@@ -7,7 +7,8 @@ import { videoReadingError } from '../errors.ts';
 import { spawnFfmpeg } from '../ffmpeg.ts';
 import { complaint } from '../probe.ts';
 import type { MediaSource } from '../types.ts';
-import type { Size, VideoTrack } from './video-track.ts';
+import type { Size } from '../image/size.ts';
+import type { VideoTrack } from './video-track.ts';
 
 export interface FrameDecoderOptions {
   readonly ffmpegPath: string;

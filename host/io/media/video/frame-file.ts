@@ -4,13 +4,14 @@ import { artifactOf } from '../../artifacts/index.ts';
 import { sizeForModel } from '../decoded-image.ts';
 import { RAW_FORMAT } from '../image.ts';
 import type { FrameImage, ImageInfo, ImageMedia, MediaSource } from '../types.ts';
-import type { Size } from './video-track.ts';
+import type { Size } from '../image/size.ts';
 
 interface FrameFileOptions {
   /** The folder that the ids of artifacts are relative to. */
   readonly root: string;
   readonly source: MediaSource;
   readonly pixels: ImageMedia['pixels'];
+  readonly encode: ImageMedia['encode'];
 }
 
 /** A decoded frame in a file, which it removes when it is disposed. */
@@ -31,6 +32,10 @@ export class FrameFile implements FrameImage {
 
   get pixels(): ImageMedia['pixels'] {
     return this.#options.pixels;
+  }
+
+  get encode(): ImageMedia['encode'] {
+    return this.#options.encode;
   }
 
   async forModel(): Promise<ImageReference> {

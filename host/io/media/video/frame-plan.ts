@@ -3,7 +3,8 @@ import { checkedValue, FrameOptions, validationEntries, validationMessage } from
 import { videoReadingError } from '../errors.ts';
 import type { Probe } from '../probe.ts';
 import type { MediaSource } from '../types.ts';
-import type { Size, VideoTrack } from './video-track.ts';
+import { type Size, within } from '../image/size.ts';
+import type { VideoTrack } from './video-track.ts';
 
 /** Pixels that a frame has at most. Models scale images to less. */
 const MAX_PIXELS = 2 ** 22;
@@ -76,12 +77,9 @@ function* timesOf(seconds: number, duration: number, most: number): Generator<nu
 /** Returns the size of the frames: that of the track, or a smaller one with the same ratio. */
 export function frameSize(
   { size }: VideoTrack,
-  { max_width: maxWidth = Infinity, max_height: maxHeight = Infinity }: FrameOptions,
+  { max_width: maxWidth, max_height: maxHeight }: FrameOptions,
   source: MediaSource,
 ): Size {
   if (!size) throw videoReadingError(source, 'the file does not say how large the pictures of its video are');
-  const { width, height } = size;
-  const scale = Math.min(1, maxWidth / width, maxHeight / height, Math.sqrt(MAX_PIXELS / (width * height)));
-  const scaled = (length: number): number => Math.max(1, Math.floor(length * scale + 1e-9));
-  return { width: scaled(width), height: scaled(height) };
+  return within(size, maxWidth, maxHeight, MAX_PIXELS);
 }

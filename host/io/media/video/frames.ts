@@ -5,7 +5,8 @@ import type { Probe } from '../probe.ts';
 import type { MediaSource } from '../types.ts';
 import { FrameDecoder, type RawFrame } from './frame-decoder.ts';
 import { type FramePlan, frameSize, planFrames } from './frame-plan.ts';
-import { shownTrack, type Size, type VideoTrack } from './video-track.ts';
+import type { Size } from '../image/size.ts';
+import { shownTrack, type VideoTrack } from './video-track.ts';
 
 export interface DecodeFramesOptions {
   readonly ffmpegPath: string;

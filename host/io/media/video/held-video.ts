@@ -1,7 +1,8 @@
-import type { FrameOptions, VideoFacts } from '../../../base/schemas/index.ts';
+import type { AsrSegment, FrameOptions, ImageReference, VideoFacts } from '../../../base/schemas/index.ts';
+import { fromSubtitles } from '../../../base/transcripts/index.ts';
 import { DecodedAudio } from '../decoded-audio.ts';
 import { DecodedImage, type HeldImage } from '../decoded-image.ts';
-import type { AudioChannels, VideoMedia } from '../types.ts';
+import type { AudioChannels, FrameImage, VideoMedia } from '../types.ts';
 
 /** A decoded picture of a video. */
 export interface HeldFrame {
@@ -14,6 +15,13 @@ export interface HeldFrame {
 interface WorkOptions {
   readonly signal?: AbortSignal | undefined;
 }
+
+const heldImage = (reference: ImageReference, image: FrameImage): HeldImage =>
+  new DecodedImage(
+    reference,
+    (...args) => image.encode(...args),
+    () => image[Symbol.asyncDispose](),
+  );
 
 /** An opened video. Its file is fetched once for audio and frames. Disposing it removes all files that it made. */
 export class HeldVideo implements AsyncDisposable {
@@ -46,7 +54,22 @@ export class HeldVideo implements AsyncDisposable {
    */
   async *frames(options: FrameOptions, work: WorkOptions = {}): AsyncGenerator<HeldFrame, void, undefined> {
     for await (const { time, image } of this.#media.frames(options, work))
-      yield { time, image: new DecodedImage(await image.forModel(work), () => image[Symbol.asyncDispose]()) };
+      yield { time, image: heldImage(await image.forModel(work), image) };
+  }
+
+  /** Returns the frame at `at` seconds; default: a tenth of the duration. Undefined without a video track. */
+  async thumbnail({ at, ...work }: WorkOptions & { readonly at?: number } = {}): Promise<HeldImage | undefined> {
+    const time = at ?? (this.facts.duration ?? 0) / 10;
+    for await (const { image } of this.frames({ times: [time] }, work)) return image;
+    return undefined;
+  }
+
+  /**
+   * Returns the embedded subtitles of a track as segments of a transcript. `track` counts the tracks of subtitles from
+   * 0 on; default: the first one. Throws `VideoReadingException` where there is none, or where they are pictures.
+   */
+  async subtitles({ track, ...work }: WorkOptions & { readonly track?: number } = {}): Promise<AsrSegment[]> {
+    return fromSubtitles(await this.#media.subtitles(track, work));
   }
 
   /** Ends running work and removes the files. May be called twice. */

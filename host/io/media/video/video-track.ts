@@ -1,3 +1,5 @@
+import type { Size } from '../image/size.ts';
+
 /** A track of pictures, as ffmpeg describes it. */
 export interface VideoTrack {
   /** Number among all tracks of the file, from 0 on. */
@@ -13,12 +15,6 @@ export interface VideoTrack {
   readonly isInterlaced: boolean;
   /** Whether its brightness is that of HDR (PQ or HLG), which screens and models do not understand. */
   readonly isHdr: boolean;
-}
-
-export interface Size {
-  /** Pixels. */
-  readonly width: number;
-  readonly height: number;
 }
 
 /**

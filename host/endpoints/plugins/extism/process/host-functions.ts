@@ -46,6 +46,8 @@ const Head = z.strictObject({
 });
 const maxRandomBytes = 64 * 1024;
 
+/** The number of a track that no file has. */
+const MAX_TRACK = 2 ** 32 - 1;
 /** More than the host gives at once. */
 const maxPieceBytes = 2 ** 30;
 const pieceLength = (given: bigint): number => Math.max(0, Math.min(Number(given), maxPieceBytes));
@@ -168,6 +170,15 @@ export function hostFunctions(
     media_frames: attempt((context, video, options) =>
       hold('media.frames', link.call('media#[method]video.frames', Number(video), text(context, options!))),
     ),
+    media_subtitles: attempt((context, video, track) => {
+      const number = Number(BigInt.asIntN(64, track!));
+      const of = number < 0 ? undefined : Math.min(number, MAX_TRACK);
+      return blocks.store(context, link.call<string>('media#[method]video.subtitles', Number(video), of));
+    }),
+    image_encode: attempt((context, image, options) => {
+      const file = link.call<string>('media#[method]image.encode', Number(image), text(context, options!));
+      return blocks.store(context, Buffer.from(file, 'base64'));
+    }),
     frames_next: attempt((context, frames) =>
       json(context, link.call<number | undefined>('media#[method]frames.next', Number(frames)) ?? null),
     ),

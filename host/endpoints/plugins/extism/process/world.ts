@@ -12,6 +12,7 @@ const functionsByInterface = {
   media: [
     ...['[static]video.open', '[method]video.info', '[method]video.metadata', '[method]video.extract-audio'],
     ...['[method]video.facts', '[method]video.frames', '[method]frames.next', '[method]frames.image'],
+    ...['[method]video.subtitles', '[method]image.encode'],
     ...['[method]audio.duration', '[static]image.open', '[method]image.info', '[method]image.pixels'],
   ],
   deployments: ['call', 'open', 'call-with-images', 'open-with-images', '[method]chunks.next'],
