@@ -78,6 +78,9 @@ export const StructuredOutputs = z
     min_words: absent(
       z.int().check(z.minimum(1), z.maximum(1000), z.describe('Fewest words of a quotation. Default: 5.')),
     ),
+    max_words: absent(
+      z.int().check(z.minimum(1), z.maximum(100_000), z.describe('Most words of a quotation. Default: any number.')),
+    ),
     close_json: absent(
       z
         .boolean()
@@ -96,8 +99,8 @@ export const StructuredOutputs = z
       return given.length === 1 || given.join() === 'json,quote_of';
     }, 'must have exactly one of json, json_object, regex, choice, grammar and quote_of, or json and quote_of.'),
     z.refine(
-      ({ min_words: words, quote_of: sources }) => words == null || sources != null,
-      'min_words needs quote_of.',
+      ({ min_words: min, max_words: max, quote_of: sources }) => (min ?? max) == null || sources != null,
+      'min_words and max_words need quote_of.',
     ),
     z.refine(
       ({ close_json: closes, json, json_object: anyObject }) => !closes || (json ?? anyObject) != null,

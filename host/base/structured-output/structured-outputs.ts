@@ -16,6 +16,7 @@ export interface StructuredOutputs {
   /** Sources of quotations: of the strings of the schema with the format `quote`; without a schema, of the answer. */
   readonly quote_of?: readonly Source[] | null | undefined;
   readonly min_words?: number | null | undefined;
+  readonly max_words?: number | null | undefined;
   /** Whether a schema is refused that no grammar can express wholly. */
   readonly strict?: boolean | null | undefined;
 }
@@ -36,7 +37,8 @@ const MIN_WORDS = 5;
 export function structuredGrammar(form: StructuredOutputs): StructuredGrammar {
   const { json, strict, quote_of: sources } = form;
   const inJson = json !== undefined && json !== null;
-  const quotes = sources ? new Quotes(sources, { minWords: form.min_words ?? MIN_WORDS, inJson }) : undefined;
+  const [minWords, maxWords] = [form.min_words ?? MIN_WORDS, form.max_words ?? undefined];
+  const quotes = sources ? new Quotes(sources, { minWords, maxWords, inJson }) : undefined;
   if (!inJson)
     return quotes ? { text: `root ::= ${QUOTE}\n`, unbound: [], quotes } : { text: textOf(form), unbound: [] };
   const grammar = new SchemaGrammar(typeof json === 'string' ? parsed(json) : json, {

@@ -86,6 +86,8 @@ export interface LlamaQuotable {
   readonly texts: readonly string[];
   /** Fewest words of a quotation, from 1 on. */
   readonly minWords: number;
+  /** Most words, `minWords` or more. Default: any number. */
+  readonly maxWords?: number;
 }
 
 /** A grammar that the completion must meet. Where nothing can follow, the completion ends. */

@@ -1,6 +1,7 @@
 // Quotations: the order of suffixes, and what a grammar with %quote allows, beside oracles that try everything.
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -27,12 +28,14 @@ namespace {
 using Words = std::vector<std::string>;
 using Texts = std::set<std::string>;
 
+constexpr uint32_t kNoLimit = std::numeric_limits<uint32_t>::max();
+
 size_t Below(Random& random, size_t n) { return static_cast<size_t>(random.Next() * static_cast<double>(n)); }
 
 std::optional<TokenId> NoToken(const std::string&) { return std::nullopt; }
 
-Quotable QuotableOf(const std::vector<Words>& sources, uint32_t min_words) {
-  Quotable quotable{.texts = {}, .min_words = min_words};
+Quotable QuotableOf(const std::vector<Words>& sources, uint32_t min_words, uint32_t max_words = kNoLimit) {
+  Quotable quotable{.texts = {}, .min_words = min_words, .max_words = max_words};
   for (const auto& words : sources) {
     auto& text = quotable.texts.emplace_back();
     for (const auto& word : words) text += word + "\n";
@@ -40,18 +43,19 @@ Quotable QuotableOf(const std::vector<Words>& sources, uint32_t min_words) {
   return quotable;
 }
 
-Grammar CompileQuoting(const std::string& gbnf, const std::vector<Words>& sources, uint32_t min_words) {
-  return {gbnf, "root", NoToken, std::make_shared<const QuoteSources>(QuotableOf(sources, min_words))};
+Grammar CompileQuoting(const std::string& gbnf, const std::vector<Words>& sources, uint32_t min_words,
+                       uint32_t max_words = kNoLimit) {
+  return {gbnf, "root", NoToken, std::make_shared<const QuoteSources>(QuotableOf(sources, min_words, max_words))};
 }
 
-Texts AllQuotations(const std::vector<Words>& sources, size_t min_words) {
+Texts AllQuotations(const std::vector<Words>& sources, size_t min_words, size_t max_words) {
   Texts all;
   for (const auto& words : sources) {
     for (size_t first = 0; first < words.size(); first++) {
       std::string text;
       for (size_t i = first; i < words.size(); i++) {
         text += i == first && words[i].starts_with(' ') ? words[i].substr(1) : words[i];
-        if (i - first + 1 >= min_words) all.insert(text);
+        if (i - first + 1 >= min_words && i - first < max_words) all.insert(text);
       }
     }
   }
@@ -136,11 +140,11 @@ bool HasBeginning(const Texts& texts, const std::string& text) {
 }
 
 // Walks from token to token, and compares what may follow with all texts.
-void Walk(const Form& form, const std::vector<Words>& sources, uint32_t min_words, Random& random) {
-  const auto texts = form.texts_of(AllQuotations(sources, min_words));
+void Walk(const Form& form, const std::vector<Words>& sources, uint32_t min_words, uint32_t max_words, Random& random) {
+  const auto texts = form.texts_of(AllQuotations(sources, min_words, max_words));
   const auto pieces = RandomPieces(random, texts);
   const TokenTrie trie(pieces);
-  const auto grammar = CompileQuoting(form.gbnf, sources, min_words);
+  const auto grammar = CompileQuoting(form.gbnf, sources, min_words, max_words);
   auto states = std::make_unique<GrammarStates>(grammar.automaton());
   auto state = states->start();
   std::string text;
@@ -204,8 +208,9 @@ void TestQuotes() {
     for (int round = 0; round < 3000; round++) {
       const auto sources = RandomSources(random);
       const auto min_words = static_cast<uint32_t>(1 + Below(random, 3));
-      if (AllQuotations(sources, min_words).empty()) continue;
-      Walk(Forms()[Below(random, Forms().size())], sources, min_words, random);
+      const auto max_words = min_words + static_cast<uint32_t>(Below(random, 4));
+      if (AllQuotations(sources, min_words, max_words).empty()) continue;
+      Walk(Forms()[Below(random, Forms().size())], sources, min_words, max_words, random);
       n_walks++;
     }
     Expect(n_walks > 2000, "most sources have quotations");
@@ -232,7 +237,7 @@ void TestQuotes() {
     const std::string gbnf = "root ::= %quote";
     for (const auto& sources : std::vector<std::vector<Words>>{{}, {{}}, {{"a", " b"}, {"c", " d"}}})
       ExpectSame(RefusalOf(gbnf, sources), "no source has 3 words, which a quotation needs at least");
-    for (const auto* text : {"a", "a\n\n", "\n", "a\n \n"}) {
+    for (const auto* text : {"a", "a\n\n", "\n", "a\n \n", "a\tb\n"}) {
       try {
         const QuoteSources sources({.texts = {text}, .min_words = 1});
         Expect(false, "words are accepted that are none");

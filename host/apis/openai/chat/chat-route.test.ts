@@ -6,6 +6,8 @@ import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { testModel } from '../../../test/helpers/models.ts';
+import type { Quotation } from '../../../base/schemas/index.ts';
+import { quotationProblem } from '../../../test/campaign/quotes/check-quotations.ts';
 import { skip } from '../../../test/skip.ts';
 import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../fixtures/openai-app.ts';
 
@@ -42,6 +44,45 @@ Chat('a dialog gets an answer with its finish reason and usage', async () => {
   assert.ok(data.created > 1_700_000_000);
   assert.ok(response.headers.get('x-request-id'));
   assert.is(response.headers.get('x-aana-ignored-parameters'), null);
+});
+
+Chat('an answer that quotes has its quotations, whole and streamed', async () => {
+  const segments = [
+    { id: 0, text: ' The capital of France is the city of Paris,', start: 0, end: 3.5 },
+    { id: 1, text: ' and that of Spain is Madrid.', start: 3.5, end: 5 },
+  ];
+  const quote = { type: 'string', format: 'quote' };
+  const request = {
+    model: 'smol',
+    messages: [
+      { role: 'user', content: `${segments[0]!.text} What is the capital of France? Answer with a quotation.` },
+    ],
+    temperature: 0,
+    max_tokens: 60,
+    structured_outputs: {
+      quote_of: ['No use.', segments],
+      max_words: 12,
+      json: { type: 'object', properties: { quote }, required: ['quote'], additionalProperties: false },
+    },
+  } as const;
+  const { choices } = await client.chat.completions.create(
+    request as never as OpenAI.ChatCompletionCreateParamsNonStreaming,
+  );
+  const { content, ...message } = choices[0]!.message;
+  const { quotations } = message as unknown as { quotations: Quotation[] };
+  assert.equal(JSON.parse(content!), { quote: quotations[0]!.text });
+  assert.is(quotationProblem(quotations[0]!, [[], segments], 5, 12), undefined);
+  const stream = await client.chat.completions.create({
+    ...request,
+    stream: true,
+  } as never as OpenAI.ChatCompletionCreateParamsStreaming);
+  const deltas = [];
+  for await (const chunk of stream) deltas.push(chunk.choices[0]!.delta);
+  assert.equal(deltas.map((delta) => delta.content ?? '').join(''), content);
+  assert.equal(deltas.at(-1), { quotations } as object);
+  const answered = { ...choices[0]!.message } as OpenAI.ChatCompletionMessageParam;
+  const next = [...request.messages, answered, CAPITAL[0]] as OpenAI.ChatCompletionMessageParam[];
+  await client.chat.completions.create({ model: 'smol', messages: next, max_tokens: 1 });
 });
 
 Chat('a stream has one id, one role, the same text, and usage only when asked', async () => {

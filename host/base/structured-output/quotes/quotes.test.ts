@@ -77,7 +77,7 @@ Sources('the engine gets words as they are written in the answer', () => {
 Sources('sources without enough words are refused, and those that are too long', () => {
   for (const [sources, reason] of [
     [['', 'one', 'two'], 'quote_of: no source has 2 words, which a quotation needs at least'],
-    [['a '.repeat(2_000_001)], 'quote_of: the sources have 4000002 characters; at most 4000000 can be'],
+    [['a '.repeat(1_000_001)], 'quote_of: the sources have 2000002 characters; at most 2000000 can be'],
   ] as const) {
     try {
       quotes(sources);

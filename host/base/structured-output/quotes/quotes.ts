@@ -2,7 +2,7 @@ import { refuse } from '../refusal.ts';
 import { type Passage, QuoteSource, type Source } from './quote-source.ts';
 
 /** Characters of all sources of a request. */
-const MOST_CHARS = 4_000_000;
+const MOST_CHARS = 2_000_000;
 
 /** A quotation of an answer. */
 export interface Quotation extends Passage {
@@ -14,6 +14,8 @@ export interface Quotation extends Passage {
 export interface QuoteOptions {
   /** Fewest words of a quotation. */
   readonly minWords: number;
+  /** Most words of a quotation. Default: any number. */
+  readonly maxWords?: number | undefined;
   /** Whether the answer is JSON, in whose strings the quotations are. Otherwise the answer is one quotation. */
   readonly inJson: boolean;
 }
@@ -29,17 +31,18 @@ export class Quotes {
     if (length > MOST_CHARS) refuse('quote_of', `the sources have ${length} characters; at most ${MOST_CHARS} can be`);
     this.#sources = sources.map((source) => new QuoteSource(source));
     this.#options = options;
-    const { minWords } = options;
+    const { minWords, maxWords = minWords } = options;
+    if (maxWords < minWords) refuse('max_words', `it is less than min_words, ${minWords}`);
     if (this.#sources.every(({ wordCount }) => wordCount < minWords))
       refuse('quote_of', `no source has ${minWords} words, which a quotation needs at least`);
   }
 
   /** Returns the words of the sources as the engine takes them: each ends with a line feed. */
-  quotable(): { readonly texts: readonly string[]; readonly minWords: number } {
-    const { inJson, minWords } = this.#options;
+  quotable(): { readonly texts: readonly string[]; readonly minWords: number; readonly maxWords?: number } {
+    const { inJson, minWords, maxWords } = this.#options;
     const written = (word: string): string => (inJson && /["\\]/.test(word) ? JSON.stringify(word).slice(1, -1) : word);
     const texts = this.#sources.map((source) => Array.from(source.words(), (word) => `${written(word)}\n`).join(''));
-    return { texts, minWords };
+    return { texts, minWords, ...(maxWords !== undefined && { maxWords }) };
   }
 
   /**

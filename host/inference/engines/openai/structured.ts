@@ -1,7 +1,7 @@
 import { fail } from '../../../base/core/errors.ts';
 import type { StructuredOutputs } from '../../../base/schemas/index.ts';
 
-type Form = Exclude<keyof StructuredOutputs, 'close_json' | 'strict' | 'quote_of' | 'min_words'>;
+type Form = Exclude<keyof StructuredOutputs, 'close_json' | 'strict' | 'quote_of' | 'min_words' | 'max_words'>;
 
 const FORMS: readonly Form[] = ['json', 'json_object', 'regex', 'choice', 'grammar'];
 

@@ -21,10 +21,12 @@ export function quotationProblem(
   told: Told,
   sources: readonly (readonly Part[])[],
   minWords: number,
+  maxWords = Infinity,
 ): string | undefined {
   const parts = sources[told.source];
   if (!parts) return `there is no source ${told.source}`;
-  if (told.text.split(' ').length < minWords) return 'it is too short';
+  const words = told.text.split(' ').length;
+  if (words < minWords || words > maxWords) return `it has ${words} words`;
   const owners: Part[] = [];
   let whole = '';
   for (const part of parts) {

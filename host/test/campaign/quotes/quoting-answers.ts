@@ -73,7 +73,8 @@ export async function quotingAnswers(
     const random = randomNumbers(seed * 100_000 + number);
     const sources = Array.from({ length: 1 + random(3) }, () => timed(words, 100 + random(mostChars - 100), random));
     const inJson = random(2) === 0;
-    const form = { quote_of: sources, ...(inJson && { json: CLAIMS }) };
+    const max_words = MIN_WORDS + random(30);
+    const form = { quote_of: sources, max_words, ...(inJson && { json: CLAIMS }) };
     const { text: grammar, quotes } = structuredGrammar(form);
     const shown = sources
       .flat()
@@ -85,7 +86,7 @@ export async function quotingAnswers(
       temperature: [0, 0.7, 1.5][random(3)]!,
       topP: [1, 0.9][random(2)]!,
       seed: number,
-      maxTokens: 1 + random(100),
+      maxTokens: 1 + random(200),
     });
     const told = quotes!.in(text);
     const expected = inJson ? quotesIn(text) : [text];
@@ -94,7 +95,11 @@ export async function quotingAnswers(
         ? last.message
         : told.length < expected.length || expected.some((one) => told.every((quotation) => quotation.text !== one))
           ? 'a quotation is not told'
-          : told.map((one) => quotationProblem(one, sources, MIN_WORDS)).find((found) => found !== undefined);
+          : told
+              .map((one) =>
+                quotationProblem(one, sources, MIN_WORDS, expected.includes(one.text) ? max_words : Infinity),
+              )
+              .find((found) => found !== undefined);
     counts[inJson ? 'json' : 'plain'] += 1;
     counts.cut += last.type === 'end' && last.reason !== 'stop' ? 1 : 0;
     counts.quotations += told.length;

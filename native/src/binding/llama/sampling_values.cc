@@ -75,6 +75,7 @@ llama::GrammarParams ToGrammar(const Napi::Object& object) {
     llama::Quotable quotable;
     quotable.texts = OptionalStrings(given, "texts");
     quotable.min_words = static_cast<uint32_t>(Int(given, "minWords", 1));
+    if (Has(given, "maxWords")) quotable.max_words = static_cast<uint32_t>(Int(given, "maxWords", 1));
     grammar.quotable = std::make_shared<const llama::Quotable>(std::move(quotable));
   }
   grammar.closes = object.Get("closes").ToBoolean();

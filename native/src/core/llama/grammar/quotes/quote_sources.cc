@@ -20,7 +20,8 @@ bool IsInWords(std::string_view text) {
   char before = kWordEnd;
   for (const char c : text) {
     const bool is_empty_word = c == kWordEnd && (before == kWordEnd || before == ' ');
-    if (is_empty_word || c == kSourceEnd) return false;
+    const bool is_control = static_cast<uint8_t>(c) < ' ' && c != kWordEnd;
+    if (is_empty_word || is_control) return false;
     before = c;
   }
   return before == kWordEnd;
@@ -28,7 +29,8 @@ bool IsInWords(std::string_view text) {
 
 }  // namespace
 
-QuoteSources::QuoteSources(const Quotable& quotable) : min_words_(std::max(quotable.min_words, 1U)) {
+QuoteSources::QuoteSources(const Quotable& quotable)
+    : min_words_(std::max(quotable.min_words, 1U)), max_words_(std::max(quotable.max_words, min_words_)) {
   size_t n_bytes = 0;
   for (const auto& text : quotable.texts) n_bytes += text.size() + 1;
   if (n_bytes > kMaxSourceBytes) {
@@ -70,7 +72,8 @@ std::vector<bool> QuoteSources::FindBegins() const {
 }
 
 bool QuoteSources::IsOf(const Quotable& quotable) const {
-  if (std::max(quotable.min_words, 1U) != min_words_) return false;
+  const auto min_words = std::max(quotable.min_words, 1U);
+  if (min_words != min_words_ || std::max(quotable.max_words, min_words) != max_words_) return false;
   auto rest = std::string_view(text_);
   for (const auto& text : quotable.texts) {
     if (rest.size() <= text.size() || !rest.starts_with(text) || rest[text.size()] != kSourceEnd) return false;
@@ -101,7 +104,7 @@ void QuoteSources::AddNext(const QuotePlace& place, uint8_t byte, std::vector<Qu
   if (IsMark(byte)) return;
   if (const auto within = Narrowed(place, byte)) next.push_back(*within);
   const auto behind = BehindWord(place);
-  if (!behind) return;
+  if (!behind || behind->n_words == max_words_) return;
   if (const auto after = Narrowed(*behind, byte)) next.push_back(*after);
 }
 
@@ -111,8 +114,9 @@ bool QuoteSources::IsEnd(const QuotePlace& place) const {
 }
 
 bool QuoteSources::CanContinue(const QuotePlace& place) const {
-  // The ends of sources come before everything else that can follow.
-  return ByteAt(place.last - 1, place.length) != kWordEnd || ByteAt(place.last - 1, place.length + 1) != kSourceEnd;
+  // The ends of words, and of sources behind them, come before everything else that can follow.
+  if (ByteAt(place.last - 1, place.length) != kWordEnd) return true;
+  return place.n_words + 1 < max_words_ && ByteAt(place.last - 1, place.length + 1) != kSourceEnd;
 }
 
 QuoteSources::Rest QuoteSources::ShortestPassage(const QuotePlace& place) const {

@@ -23,7 +23,7 @@ struct QuotePlace {
 };
 
 // The sources of quotations with a suffix array over the beginnings of their words: a quotation is a range in it, which
-// each byte narrows. Takes about 2.2 bytes for each byte of a text of usual words, 16 while it is built. Any thread.
+// each byte narrows. Takes about two bytes for each byte of usual text, up to 20 while it is built. Any thread.
 class QuoteSources {
  public:
   // Throws SamplingError (fault kCaller) when no source has enough words, or when they are too large.
@@ -60,6 +60,7 @@ class QuoteSources {
   std::string EndOf(const Rest& rest) const;
 
   uint32_t min_words_;
+  uint32_t max_words_;
   std::string text_;              // all sources, each with a zero behind it
   std::vector<uint32_t> begins_;  // of words that enough words follow, by the order of the texts from there on
 };
