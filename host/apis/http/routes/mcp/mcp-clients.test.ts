@@ -344,8 +344,8 @@ Mcp('an endpoint is a tool while the deployments that it calls exist', async () 
 
 Mcp('a client that reads slowly pauses its own run', async () => {
   const own = makeApp(join(folder, 'slow'), {}, { mcp: { enabled: true, max_result_bytes: 64 * 1024 * 1024 } });
-  const total = 4000; // 20 MB of messages, more than the buffers of a connection hold
-  const text = 'x'.repeat(4900);
+  const total = 40_000; // 27 MB of messages, more than the buffers of a connection hold
+  const text = 'x'.repeat(490);
   let written = 0;
   own.registerEndpoint({
     name: 'flood',
