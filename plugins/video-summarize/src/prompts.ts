@@ -37,6 +37,17 @@ export function notesPrompt(notes: string): Prompt {
   );
 }
 
+/** Returns the dialog whose answer is claims with quotations. */
+export function claimsPrompt(transcript: string, mostClaims: number): ChatDialog {
+  return prompt(
+    `Transcript:\n\n${transcript}\n\nWhat are the main points of this transcript? Answer with at most ` +
+      `${mostClaims} claims as JSON, ` +
+      '{"claims": [{"claim": "…", "quotes": ["…"]}]}. Each claim is one short sentence about what the ' +
+      'speaker says or does, with a quotation of the words of the transcript that support it.',
+    '',
+  ).dialog;
+}
+
 function prompt(instruction: string, assistantPrefix: string): Prompt {
   return {
     dialog: {

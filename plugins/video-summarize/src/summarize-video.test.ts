@@ -163,4 +163,69 @@ Summarize('lets the caller choose the sampling; null changes nothing', async () 
   });
 });
 
+const quotation = (text: string, start: number) => ({ text, start, end: start + 2, source: 0 });
+
+/** A model that answers with one claim for each part, whose last one is cut if `isCut`. */
+function citing(model: FakeModel, isCut = false) {
+  const sampling: SamplingParams[] = [];
+  const chat = ({ sampling_params }: Chat) => {
+    const at = sampling.push(sampling_params);
+    const claims = [
+      { claim: `Claim ${at}.`, quotes: ['by one meter', `number ${at}`] },
+      { claim: 'Claim 1.', quotes: ['by one meter'] },
+    ];
+    const quotations = [quotation('by one meter', 3), quotation(`number ${at}`, 4)];
+    const details = { finish_reason: isCut ? 'length' : 'stop', usage: {}, quotations };
+    return { message: { role: 'assistant', content: JSON.stringify({ claims }) }, details };
+  };
+  return { sampling, model: { count_tokens: model.count_tokens, chat } as unknown as FakeModel };
+}
+
+Summarize('gives each claim its quotations with their times, and no claim twice', async () => {
+  const { sampling, model } = citing(new FakeModel());
+  const { output } = await runEndpoint(endpoint, 'summarize_video', { video, cite: true }, host(talk(200), model));
+  const { summary, claims } = output as { summary: string; claims: { claim: string; quotes: unknown[] }[] };
+  assert.ok(sampling.length > 1);
+  assert.is(claims.length, sampling.length);
+  assert.equal(claims[1], {
+    claim: 'Claim 2.',
+    quotes: [
+      { text: 'by one meter', start: 3, end: 5 },
+      { text: 'number 2', start: 4, end: 6 },
+    ],
+  });
+  assert.ok(summary.startsWith('- Claim 1.\n- Claim 2.'));
+  assert.is(new Set(sampling.map((each) => JSON.stringify(each.structured_outputs?.quote_of))).size, 1);
+});
+
+Summarize('leaves out a claim that was cut, cites nothing in silence, and cites only where it is asked', async () => {
+  const { model } = citing(new FakeModel(), true);
+  const run = async (args: object, text: string) =>
+    (await runEndpoint(endpoint, 'summarize_video', { video, ...args }, host(text, model))).output as {
+      claims?: { claim: string }[];
+    };
+  assert.equal(
+    (await run({ cite: true }, talk(20))).claims!.map(({ claim }) => claim),
+    ['Claim 1.'],
+  );
+  assert.equal((await run({ cite: true }, '')).claims, []);
+  assert.is((await run({ cite: false }, '')).claims, undefined);
+});
+
+Summarize('refuses another form of the answer beside cite', async () => {
+  const sampling_params = { structured_outputs: { choice: ['a'] } };
+  try {
+    await runEndpoint(
+      endpoint,
+      'summarize_video',
+      { video, cite: true, sampling_params },
+      host(talk(20), new FakeModel()),
+    );
+  } catch (error) {
+    assert.match((error as Error).message, /cite.*structured_outputs/);
+    return;
+  }
+  assert.unreachable('it did not fail');
+});
+
 Summarize.run();

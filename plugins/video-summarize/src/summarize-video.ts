@@ -1,4 +1,13 @@
-import { type Context, defineEndpoint, SamplingParams, TextChunk, VideoInput, z } from 'aana-host/plugin';
+import {
+  type AsrOutput,
+  type Context,
+  defineEndpoint,
+  SamplingParams,
+  TextChunk,
+  VideoInput,
+  z,
+} from 'aana-host/plugin';
+import { Claim, citedClaims } from './claims.ts';
 import { lastChat, TRANSCRIBED } from './summary.ts';
 import { transcriptPieces } from './transcript.ts';
 
@@ -8,6 +17,12 @@ const input = z.strictObject({
 });
 type Input = z.infer<typeof input>;
 
+const cited = z.extend(input, {
+  cite: z.optional(
+    z.nullable(z.boolean().check(z.describe('Whether each point has a quotation of the speech, with its times.'))),
+  ),
+});
+
 const noSpeech = 'There is no speech in this video, so there is nothing to summarize.';
 
 export const summarizeVideo = defineEndpoint({
@@ -15,11 +30,18 @@ export const summarizeVideo = defineEndpoint({
   path: '/video/summarize',
   summary: 'Summarize a video',
   description: 'Summarizes the speech of a video in a few bullet points. Long videos are summarized in parts first.',
-  input,
-  output: z.strictObject({ summary: z.string().check(z.describe('The summary of the video.')) }),
+  input: cited,
+  output: z.strictObject({
+    summary: z.string().check(z.describe('The summary of the video.')),
+    claims: z.optional(z.array(Claim).check(z.describe('With `cite`: the points of the summary.'))),
+  }),
   async run(args, ctx) {
-    const pieces = await transcribed(args, ctx);
-    if (pieces.length === 0) return { summary: noSpeech };
+    const { transcript, pieces } = await transcribed(args, ctx);
+    if (pieces.length === 0) return { summary: noSpeech, ...(args.cite && { claims: [] }) };
+    if (args.cite) {
+      const claims = await citedClaims(ctx, transcript, pieces, args.sampling_params);
+      return { summary: claims.map(({ claim }) => `- ${claim}`).join('\n'), claims };
+    }
     const { dialog, options } = await lastChat(ctx, pieces, args.sampling_params);
     const { message } = await ctx.llm.chat(dialog, options);
     return { summary: message.content.trim() };
@@ -35,7 +57,7 @@ export const summarizeVideoStream = defineEndpoint({
   output: TextChunk,
   stream: true,
   async run(args, ctx) {
-    const pieces = await transcribed(args, ctx);
+    const { pieces } = await transcribed(args, ctx);
     if (pieces.length === 0) {
       ctx.write({ text: noSpeech });
       return;
@@ -45,12 +67,17 @@ export const summarizeVideoStream = defineEndpoint({
   },
 });
 
-async function transcribed({ video }: Input, ctx: Context): Promise<string[]> {
+interface Transcribed {
+  readonly transcript: AsrOutput;
+  readonly pieces: readonly string[];
+}
+
+async function transcribed({ video }: Input, ctx: Context): Promise<Transcribed> {
   const opened = await ctx.video.open(video);
   const audio = await opened.extractAudio();
   ctx.progress(0, 'transcribing', { until: TRANSCRIBED });
   const transcript = await ctx.asr.transcribe(audio);
   audio[Symbol.dispose]();
   ctx.progress(TRANSCRIBED, 'summarizing');
-  return transcriptPieces(transcript);
+  return { transcript, pieces: transcriptPieces(transcript) };
 }

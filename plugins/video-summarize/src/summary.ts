@@ -47,7 +47,7 @@ export async function lastChat(
   wanted: SamplingParams | null | undefined,
 ): Promise<Chat> {
   const { llm } = ctx;
-  const { partTokens, answerTokens, notesTokens } = await shareContext(llm, wanted?.max_tokens ?? ANSWER_TOKENS);
+  const { partTokens, answerTokens, notesTokens } = await shareContext(llm, wanted?.max_tokens);
   const countTokens = async (text: string): Promise<number> => (await llm.countTokens({ text })).tokens;
   let promptFor = transcriptPrompt;
   let parts = await splitParts(pieces, { maxTokens: partTokens, separator: ' ', countTokens });
@@ -72,14 +72,14 @@ export async function lastChat(
 }
 
 /** Divides the context into tokens for the text, for the answer, and for the notes about a part. */
-async function shareContext(
+export async function shareContext(
   llm: Llm,
-  wantedTokens: number,
+  wantedTokens: number | null | undefined,
 ): Promise<{ partTokens: number; answerTokens: number; notesTokens: number }> {
   const { dialog, assistantPrefix } = transcriptPrompt('');
   const { tokens, max_tokens: contextTokens } = await llm.countTokens({ dialog });
   const fixed = tokens + assistantPrefix.length + SLACK_TOKENS;
-  const answerTokens = Math.min(wantedTokens, Math.floor(contextTokens / 2));
+  const answerTokens = Math.min(wantedTokens ?? ANSWER_TOKENS, Math.floor(contextTokens / 2));
   const reserved = Math.max(answerTokens, Math.min(NOTES_TOKENS, Math.floor(contextTokens / 4)));
   const partTokens = Math.min(MAX_PART_TOKENS, contextTokens - fixed - reserved);
   if (partTokens < MIN_PART_TOKENS) {
@@ -102,12 +102,20 @@ function chat(
   wanted: SamplingParams | null | undefined,
   maxTokens: number,
 ): Chat {
+  return {
+    dialog,
+    options: {
+      sampling_params: { ...ownSampling(wanted, usual), max_tokens: maxTokens },
+      assistant_prefix: assistantPrefix,
+    },
+  };
+}
+
+/** Returns the sampling that the caller wants, and the usual one for the rest. */
+export function ownSampling(wanted: SamplingParams | null | undefined, usual = shortSampling): SamplingParams {
   const asked = Object.fromEntries(
     // A summary is one answer.
     Object.entries(wanted ?? {}).filter(([key, value]) => key !== 'n' && value !== null && value !== undefined),
   );
-  return {
-    dialog,
-    options: { sampling_params: { ...usual, ...asked, max_tokens: maxTokens }, assistant_prefix: assistantPrefix },
-  };
+  return { ...usual, ...asked };
 }
