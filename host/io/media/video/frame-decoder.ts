@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
+import { webcrypto } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -39,7 +40,7 @@ const STDERR_CHARS = 20_000;
 
 /**
  * One ffmpeg that decodes pictures. It writes pixels to its stdout, where it waits until somebody reads them. Their
- * times and digests come through descriptor 3, so that this thread, which serves all requests, computes no digests.
+ * times come through descriptor 3.
  */
 export class FrameDecoder implements AsyncDisposable {
   readonly #options: FrameDecoderOptions;
@@ -61,7 +62,7 @@ export class FrameDecoder implements AsyncDisposable {
       ...['-map', `0:${track.stream}`, '-an', '-sn', '-dn', '-vf', filtersOf(track, size, select)],
       // The times of the frames are kept as they are.
       ...['-fps_mode', 'passthrough', '-enc_time_base', `1:${TICKS}`, '-c:v', 'rawvideo', '-pix_fmt', 'rgb24'],
-      ...['-f', 'tee', '[f=rawvideo:flush_packets=1]pipe:1|[f=framehash:hash=sha256:flush_packets=1]pipe:3'],
+      ...['-f', 'tee', '[f=rawvideo:flush_packets=1]pipe:1|[f=framecrc:flush_packets=1]pipe:3'],
     ];
     this.#child = spawnFfmpeg(ffmpegPath, ['-v', 'error', '-copyts', ...before], path, after, {
       stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
@@ -87,10 +88,10 @@ export class FrameDecoder implements AsyncDisposable {
     }
     for (;;) {
       const { value: line, done } = await this.#lines.next();
-      const [, ticks, sha256] = /^0, +\S+ +(-?\d+), +\d+, +\d+, ([\da-f]{64})$/.exec(line ?? '') ?? [];
-      if (sha256 !== undefined) {
+      const [, ticks] = /^0, +\S+ +(-?\d+), +\d+, +\d+, 0x/.exec(line ?? '') ?? [];
+      if (ticks !== undefined) {
         this.#decoded += 1;
-        return { time: Number(ticks) / TICKS, pixels: this.#pixels, sha256 };
+        return { time: Number(ticks) / TICKS, pixels: this.#pixels, sha256: await digestOf(this.#pixels) };
       }
       if (done) {
         this.#options.signal.throwIfAborted();
@@ -141,6 +142,11 @@ const TONE_MAP = [
   'tonemap=tonemap=hable:desat=0',
   'zscale=transfer=iec61966-2-1:range=full',
 ];
+
+/** Computed in another thread, because this one serves all requests. ffmpeg's own takes several times as long. */
+async function digestOf(pixels: Buffer): Promise<string> {
+  return Buffer.from(await webcrypto.subtle.digest('SHA-256', pixels)).toString('hex');
+}
 
 function filtersOf({ isInterlaced, isHdr }: VideoTrack, { width, height }: Size, select: string): string {
   return [

@@ -247,7 +247,7 @@ if (ffmpegPath === undefined) {
   });
 
   const decoders = async (): Promise<number> =>
-    (await descendants(process.pid)).filter(({ command }) => command.includes('framehash')).length;
+    (await descendants(process.pid)).filter(({ command }) => command.includes('framecrc')).length;
 
   Frames('hold the decoder while nobody asks, and end it when the loop, the signal or the scope ends', async () => {
     await make(
