@@ -6,6 +6,7 @@ const PACKAGES = ['vega@6.4.0', 'vega-lite@6.5.0'];
 
 interface Vega {
   parse(specification: object): object;
+  resetSVGDefIds(): void;
   View: new (runtime: object, options: { renderer: 'none' }) => { toSVG(): Promise<string>; finalize(): void };
 }
 interface VegaLite {
@@ -20,6 +21,7 @@ export async function loadDrawing(cacheDir: string): Promise<(specification: obj
   const lite = (await load('vega-lite')) as VegaLite;
   return async (specification) => {
     const view = new vega.View(vega.parse(lite.compile(specification).spec), { renderer: 'none' });
+    vega.resetSVGDefIds(); // otherwise a picture depends on those that were drawn before it
     const svg = await view.toSVG();
     view.finalize();
     return `${svg}\n`;

@@ -8,7 +8,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
 import { type Browser, findChromium, type Page, startBrowser } from '../../../test/helpers/browser.ts';
-import { speechPath } from '../../../test/helpers/media/media.ts';
+import { speakingWebm, speechPath } from '../../../test/helpers/media/media.ts';
 import { npmPackages } from '../../../test/helpers/installed-packages.ts';
 import { skip } from '../../../test/skip.ts';
 import { startAudioApp } from '../../openai/fixtures/audio-app.ts';
@@ -245,6 +245,44 @@ Chat('transcribes a file that is dropped, and answers questions about it', async
   await page.until(`document.querySelectorAll('.turn.assistant .body')[2]?.innerText.length > 0`);
   const asked = String(await page.evaluate(`document.querySelector('#curl').textContent`));
   assert.match(asked, /"role":"assistant","content":"And so.*"role":"user","content":"Which country\?"/);
+});
+
+Chat('plays the moments of a video that an answer quotes', async () => {
+  await using speaking = await startAudioApp();
+  const page = await browser.open(`${speaking.url}/chat`);
+  await page.until(`!document.querySelector('#attach').hidden`);
+  const film = Buffer.from(await speakingWebm());
+  await page.evaluate(`(() => {
+    const bytes = Uint8Array.from(atob('${film.toString('base64')}'), (one) => one.charCodeAt(0));
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File([bytes], 'talk.webm', { type: 'video/webm' }));
+    document.dispatchEvent(new DragEvent('drop', { dataTransfer, cancelable: true }));
+  })()`);
+  await page.until(`!document.querySelector('#cite-box').hidden && document.querySelector('#stop').hidden`);
+  await page.until(`document.querySelector('video').duration > 10`);
+  const said = await textOf(page, '.turn.assistant .body');
+  await page.click('#cite');
+  await page.fill('#prompt', 'What does he ask for?');
+  await page.click('#send');
+  await page.until(`document.querySelector('.claims a') !== null`);
+  const quotes = (await page.evaluate(`[...document.querySelectorAll('.claims blockquote')].map((one) => ({
+    quote: one.firstChild.data,
+    times: /#t=([\\d.]+),([\\d.]+)$/.exec(one.querySelector('a')?.href)?.slice(1).map(Number),
+  }))`)) as { quote: string; times?: [start: number, end: number] }[];
+  assert.ok(quotes.length > 0);
+  for (const { quote, times: [start, end] = [NaN, NaN] } of quotes) {
+    assert.ok(said.includes(quote), quote);
+    assert.ok(quote.split(' ').length >= 5, quote);
+    assert.ok(start >= 0 && start < end && end <= 11.5, `${start}, ${end}`);
+  }
+  const [start] = quotes[0]!.times!;
+  await page.click('.claims a');
+  await page.until(
+    `!document.querySelector('video').paused && document.querySelector('video').currentTime >= ${start}`,
+  );
+  assert.match(String(await page.evaluate(`document.querySelector('video').src`)), `#t=${start},`);
+  await page.click('#clear');
+  assert.is(await page.evaluate(`document.querySelector('#cite-box').hidden`), true);
 });
 
 Chat('is not served where the API is off', async () => {

@@ -21,13 +21,14 @@ interface InlinePage {
 }
 
 /**
- * Adds `/chat`, a page on which people talk to the models through `/v1/chat/completions`, and read the words of files.
+ * Adds `/chat`, a page on which people talk to the models through `/v1/chat/completions`, read the words of files, and
+ * hear the passages of them that answers quote.
  */
 export function chatPageRoutes(router: Router, title: string): void {
   const page = remembered(() => inlinePage(title), FAILURE_MS);
   router.get('/chat', async (ctx) => {
     const { html, scripts, styles } = await page();
-    serveHtml(ctx, `style-src ${styles}`, html, scripts);
+    serveHtml(ctx, `style-src ${styles}; media-src blob:`, html, scripts);
   });
 }
 

@@ -7,6 +7,8 @@ import { TranscriptLogprob, transcriptLogprobs } from './transcript-logprobs.ts'
 const Delta = z.object({
   type: z.literal('transcript.text.delta'),
   delta: z.string().describe('The text of a segment. All of them together are the text of the last event.'),
+  start: z.number().optional().describe('Where the segment begins, in seconds. OpenAI has no such member.'),
+  end: z.number().optional().describe('Where the segment ends, in seconds. OpenAI has no such member.'),
   segment_id: z.string().optional().describe('The segment of `diarized_json` that has the text.'),
   logprobs: z.array(TranscriptLogprob).optional().describe('The tokens of the delta, with `include`.'),
 });
@@ -38,7 +40,8 @@ export class TranscriptionEvents {
       this.#text += delta;
       const logprobs = this.#logprobs && transcriptLogprobs([segment], isStart);
       this.#logprobs?.push(...(logprobs ?? []));
-      return [{ type: 'transcript.text.delta', delta, ...(logprobs && { logprobs }) }];
+      const { start, end } = segment.time_interval;
+      return [{ type: 'transcript.text.delta', delta, start, end, ...(logprobs && { logprobs }) }];
     });
   }
 

@@ -40,6 +40,11 @@ export function speakingVideo(): Promise<Uint8Array> {
   return encode([...PICTURE, '-i', speechPath(), '-shortest', '-c:v', 'mpeg4', '-c:a', 'aac'], 'mp4');
 }
 
+/** Makes the video of {@link speakingVideo} in a format that every browser plays. */
+export function speakingWebm(): Promise<Uint8Array> {
+  return encode([...PICTURE, '-i', speechPath(), '-shortest', '-c:v', 'libvpx', '-c:a', 'libopus'], 'webm');
+}
+
 const SLIDE = join(packageRoot, 'host/inference/engines/ocr/fixtures/slide.png');
 /** The texts of {@link talkWithSlides}. */
 export const SLIDES = ['The water cycle\n1. Evaporation from the sea', '2. Clouds form at 2,000 m\n3. Rain and snow'];

@@ -1,4 +1,4 @@
-import type { ChatChunk } from './api.ts';
+import type { ChatChunk, Quotation } from './api.ts';
 import { element } from './elements.ts';
 import { renderMarkdown } from './markdown.ts';
 
@@ -9,8 +9,11 @@ export class AnswerView {
   readonly #reasoningBox = element('details', 'reasoning', element('summary', '', 'Reasoning'), this.#reasoning);
   readonly #body = element('div', 'body');
   readonly #startedMs = performance.now();
+  #quotations: readonly Quotation[] = [];
   #text = '';
   #isDrawn = true;
+  #read = (text: string): string => text;
+  #shown: HTMLElement | undefined;
 
   constructor() {
     this.#reasoningBox.hidden = true;
@@ -19,7 +22,22 @@ export class AnswerView {
 
   /** The text without the reasoning. */
   get text(): string {
+    return this.#read(this.#text);
+  }
+
+  /** Lets `read` turn what the model writes into the text of the answer, also while it is written. */
+  readBy(read: (written: string) => string): void {
+    this.#read = read;
+  }
+
+  /** What the model has written. */
+  get written(): string {
     return this.#text;
+  }
+
+  /** The quotations of the answer, which come with its end. */
+  get quotations(): readonly Quotation[] {
+    return this.#quotations;
   }
 
   append(text: string): void {
@@ -33,11 +51,18 @@ export class AnswerView {
       this.#reasoning.append(choice.delta.reasoning_content);
     }
     if (choice?.delta.content) this.append(choice.delta.content);
+    this.#quotations = choice?.delta.quotations ?? this.#quotations;
     if (choice?.finish_reason === 'length') this.addFact('The limit of tokens has cut the answer.');
     if (usage) {
       const seconds = ((performance.now() - this.#startedMs) / 1000).toFixed(1);
       this.addFact(`${usage.completion_tokens} tokens in ${seconds} s`);
     }
+  }
+
+  /** Shows an element in place of the text. */
+  show(shown: HTMLElement): void {
+    this.#shown = shown;
+    this.#draw();
   }
 
   /** Adds a line under the answer. */
@@ -51,7 +76,7 @@ export class AnswerView {
     this.#isDrawn = false;
     requestAnimationFrame(() => {
       this.#isDrawn = true;
-      this.#body.replaceChildren(renderMarkdown(this.#text));
+      this.#body.replaceChildren(this.#shown ?? renderMarkdown(this.text));
     });
   }
 }

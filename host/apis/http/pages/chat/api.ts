@@ -5,6 +5,25 @@ export interface ChatMessage {
   readonly content: string;
 }
 
+/** A passage of what is said in a recording, in seconds. */
+export interface Passage {
+  readonly text: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** An answer that quotes recordings: the strings with the format `quote` of a JSON Schema stand in one of them. */
+interface StructuredOutputs {
+  readonly json: object;
+  readonly quote_of: readonly (readonly Passage[])[];
+  readonly max_words: number;
+}
+
+/** A passage of the recording `source`. */
+export interface Quotation extends Passage {
+  readonly source: number;
+}
+
 /** The JSON of a request of `/v1/chat/completions`. */
 export interface ChatRequest {
   readonly model: string;
@@ -12,6 +31,7 @@ export interface ChatRequest {
   readonly temperature?: number;
   readonly top_p?: number;
   readonly max_tokens?: number;
+  readonly structured_outputs?: StructuredOutputs;
   readonly stream: true;
   readonly stream_options: { readonly include_usage: true };
 }
@@ -19,16 +39,20 @@ export interface ChatRequest {
 /** One event of a streamed answer. */
 export interface ChatChunk {
   readonly choices: readonly {
-    readonly delta: { readonly content?: string | null; readonly reasoning_content?: string };
+    readonly delta: {
+      readonly content?: string | null;
+      readonly reasoning_content?: string;
+      readonly quotations?: readonly Quotation[];
+    };
     readonly finish_reason: string | null;
   }[];
   readonly usage?: { readonly completion_tokens: number } | null;
 }
 
 /** One event of a streamed transcription. */
-interface TranscriptEvent {
+interface TranscriptEvent extends Omit<Passage, 'text'> {
   readonly type: string;
-  readonly delta?: string;
+  readonly delta: string;
 }
 
 interface ErrorBody {
@@ -64,21 +88,21 @@ export async function* streamChat(request: ChatRequest, key: string, signal: Abo
   for await (const event of events(await answer)) yield event as ChatChunk;
 }
 
-/** Yields the parts of the text of a file. Throws an Error with the message of the server. */
+/** Yields what is said in a file, segment by segment. Throws an Error with the message of the server. */
 export async function* streamTranscription(
   file: File,
   model: string,
   key: string,
   signal: AbortSignal,
-): AsyncGenerator<string> {
+): AsyncGenerator<Passage> {
   const body = new FormData();
   body.set('model', model);
   body.set('stream', 'true');
   body.set('file', file);
   const answer = fetch(TRANSCRIPTIONS_PATH, { method: 'POST', headers: authorization(key), body, signal });
   for await (const event of events(await answer)) {
-    const { type, delta = '' } = event as TranscriptEvent;
-    if (type === 'transcript.text.delta') yield delta;
+    const { type, delta: text, start, end } = event as TranscriptEvent;
+    if (type === 'transcript.text.delta') yield { text, start, end };
   }
 }
 

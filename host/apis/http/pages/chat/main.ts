@@ -8,9 +8,11 @@ import {
   streamTranscription,
   TRANSCRIPTIONS_PATH,
 } from './api.ts';
+import { citing, claimsList, claimsText } from './cited-answer.ts';
 import { curlOf, curlOfForm } from './curl.ts';
 import { offerFiles, wireFiles } from './dropped-files.ts';
 import { byId, element } from './elements.ts';
+import { addRecording, forgetRecordings, quotedRecordings, Recording } from './recordings.ts';
 import { apiKey, sampling, systemMessages, wireSettings } from './settings.ts';
 
 const model = byId<HTMLSelectElement>('model');
@@ -53,38 +55,50 @@ async function loadModels(): Promise<void> {
 
 async function ask(content: string): Promise<void> {
   const asked: readonly ChatMessage[] = [...messages, { role: 'user', content }];
-  const request: ChatRequest = {
+  const quoted = quotedRecordings();
+  const plain: ChatRequest = {
     model: model.value,
     messages: [...systemMessages(), ...asked],
     ...sampling(),
     stream: true,
     stream_options: { include_usage: true },
   };
+  const request = quoted.length > 0 ? citing(plain, quoted) : plain;
   showCommand(curlOf(urlOf(CHAT_PATH), request, apiKey() !== ''));
   const text = await answer(content, async (view, signal) => {
+    if (quoted.length > 0) view.readBy(claimsText);
     for await (const chunk of streamChat(request, apiKey(), signal)) {
       view.add(chunk);
       scrollToEnd();
     }
+    if (quoted.length > 0) view.show(claimsList(view.written, view.quotations, quoted));
   });
   if (text !== '') messages = [...asked, { role: 'assistant', content: text }];
 }
 
-/** Shows the words of a file. They become part of the dialog, so that questions about them can follow. */
+/**
+ * Shows the words of a file, and plays it. The words become part of the dialog, so that questions about them can follow,
+ * and answers can quote them.
+ */
 async function transcribe(file: File): Promise<void> {
   if (answering || transcriber === undefined) return;
   const used = transcriber;
   const content = `Transcribe ${file.name}.`;
   const fields = { model: used, stream: 'true' };
   showCommand(curlOfForm(urlOf(TRANSCRIPTIONS_PATH), file.name, fields, apiKey() !== ''));
+  const recording = new Recording(file);
   const text = await answer(content, async (view, signal) => {
-    for await (const part of streamTranscription(file, used, apiKey(), signal)) {
-      view.append(part);
+    for await (const passage of streamTranscription(file, used, apiKey(), signal)) {
+      recording.passages.push(passage);
+      view.append(passage.text);
       scrollToEnd();
     }
     if (view.text === '') view.addFact('The file has no speech.');
+    else view.root.append(recording.player);
   });
-  if (text !== '') messages = [...messages, { role: 'user', content }, { role: 'assistant', content: text }];
+  if (text === '') return recording.close();
+  messages = [...messages, { role: 'user', content }, { role: 'assistant', content: text }];
+  addRecording(recording);
 }
 
 /**
@@ -157,6 +171,7 @@ stop.addEventListener('click', () => answering?.abort());
 byId('clear').addEventListener('click', () => {
   answering?.abort();
   messages = [];
+  forgetRecordings();
   log.replaceChildren();
   hint.hidden = false;
   showError('');
