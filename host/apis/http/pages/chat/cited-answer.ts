@@ -9,10 +9,10 @@ const MAX_CLAIMS = 3;
 const claimSchema = {
   type: 'object',
   properties: {
+    quote: { type: 'string', format: 'quote' }, // first, so that the claim follows from it
     claim: { type: 'string', minLength: 1, maxLength: 300 },
-    quote: { type: 'string', format: 'quote' },
   },
-  required: ['claim', 'quote'],
+  required: ['quote', 'claim'],
   additionalProperties: false,
 };
 const answerSchema = {
@@ -26,9 +26,10 @@ interface CitedAnswer {
   readonly claims: readonly { readonly claim: string; readonly quote: string }[];
 }
 
+// It shows no example, because small models copy it.
 const INSTRUCTION =
-  `Answer with at most ${MAX_CLAIMS} claims as JSON, {"claims": [{"claim": "…", "quote": "…"}]}. Each quote is a ` +
-  'passage of a recording that supports its claim.';
+  'Answer the next message from the recordings, as JSON. Each quote is a passage of a recording. Its claim is a short ' +
+  'sentence in your own words, which the quote shows and which answers the message.';
 
 /** Returns a request whose answer consists of claims, each with a passage of one of the recordings. */
 export function citing(request: ChatRequest, recordings: readonly Recording[]): ChatRequest {
@@ -50,7 +51,7 @@ export function citing(request: ChatRequest, recordings: readonly Recording[]): 
 /** Returns the claims and quotations of the JSON of an answer, or of its beginning, as a text. */
 export function claimsText(json: string): string {
   const found = [...json.matchAll(/"(claim|quote)":\s*"((?:[^"\\]|\\.)*)/g)];
-  return found.map(([, key, text = '']) => (key === 'claim' ? `\n- ${plain(text)}` : ` “${plain(text)}”`)).join('');
+  return found.map(([, key, text = '']) => (key === 'quote' ? `\n- “${plain(text)}” ` : plain(text))).join('');
 }
 
 /** Returns the list of an answer's claims. Each quotation has a link to its moment. */
@@ -61,7 +62,8 @@ export function claimsList(
 ): HTMLElement {
   const { claims } = JSON.parse(json) as CitedAnswer;
   const list = element('ul', 'claims');
-  for (const { claim, quote } of claims) {
+  const once = new Map(claims.map((one) => [`${one.claim}\n${one.quote}`, one])); // small models repeat themselves
+  for (const { claim, quote } of once.values()) {
     const found = quotations.find(({ text }) => text === quote);
     const link = found && recordings[found.source]?.momentLink(found);
     list.append(element('li', '', claim, element('blockquote', '', quote, ...(link ? [' ', link] : []))));
