@@ -17,7 +17,11 @@ const seconds = z.number().check(z.minimum(0));
 const QuoteSource = z.union([
   anyText,
   z
-    .array(z.object({ text: anyText, start: seconds, end: seconds }))
+    .array(
+      z
+        .object({ text: anyText, start: seconds, end: seconds })
+        .check(z.refine(({ start, end }) => start <= end, { error: 'must not be before start.', path: ['end'] })),
+    )
     .check(z.maxLength(MAX_PARTS), z.describe('Parts of a text in order, with their times in seconds.')),
 ]);
 
@@ -76,7 +80,7 @@ export const StructuredOutputs = z
         ),
     ),
     min_words: absent(
-      z.int().check(z.minimum(1), z.maximum(1000), z.describe('Fewest words of a quotation. Default: 5.')),
+      z.int().check(z.minimum(1), z.maximum(100), z.describe('Fewest words of a quotation. Default: 5.')),
     ),
     max_words: absent(
       z.int().check(z.minimum(1), z.maximum(100_000), z.describe('Most words of a quotation. Default: any number.')),

@@ -322,6 +322,8 @@ export class SchemaGrammar {
 
   #constants({ enum: list, const: constant, ...rest }: SchemaObject, at: string): string {
     if (list !== undefined && !Array.isArray(list)) refuse(at, '"enum" is not a list');
+    if (this.#hasQuotes && rest['format'] === QUOTE_FORMAT)
+      this.#leaveOut('format', at, 'is not supported beside "enum" and "const"');
     const all = (list as unknown[] | undefined) ?? [constant];
     const wanted = constant === undefined ? all : all.filter((value) => isDeepStrictEqual(value, constant));
     const values = Object.keys(rest).length === 0 ? wanted : wanted.filter((value) => this.#isValid(rest, value, at));

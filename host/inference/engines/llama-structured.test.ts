@@ -199,6 +199,8 @@ Structured('refuses sources that cannot be quoted, and names them', async () => 
     [{ quote_of: [] }, /quote_of/],
     [{ regex: 'a', min_words: 5 }, /min_words and max_words need quote_of/],
     [{ quote_of: [spoken], max_words: 4 }, /max_words: it is less than min_words, 5/],
+    [{ quote_of: [[{ text: spoken, start: 2, end: 1 }]] }, /quote_of.*end.*must not be before start/],
+    [{ quote_of: [spoken], min_words: 101 }, /min_words.*100/],
     [{ quote_of: ['half of a pair \ud83c is no text'] }, /well-formed/],
     [{ grammar: 'root ::= %quote' }, /the grammar has %quote, but the request has no sources to quote/],
   ] as const)

@@ -26,8 +26,7 @@ export interface Passage {
 /** A source of quotations: its words, with white space as one space. */
 export class QuoteSource {
   readonly #text: string;
-  /** Of each word, in the text. */
-  readonly #begins: number[] = [];
+  /** Where each word ends in the text. */
   readonly #ends: number[] = [];
   readonly #parts: readonly TimedText[] | undefined;
   /** The parts in which each word begins and ends. */
@@ -43,7 +42,6 @@ export class QuoteSource {
       if (length > 0 && index > behind) length += pieces.push(' ') && 1;
       pieces.push(word);
       behind = index + word.length;
-      this.#begins.push(length);
       length += word.length;
       this.#ends.push(length);
       if (!this.#parts) continue;
@@ -56,7 +54,7 @@ export class QuoteSource {
   }
 
   get wordCount(): number {
-    return this.#begins.length;
+    return this.#ends.length;
   }
 
   /** Returns the words, each with the space before it if there is one. */
@@ -64,16 +62,16 @@ export class QuoteSource {
     for (const [index, end] of this.#ends.entries()) yield this.#text.slice(this.#ends[index - 1] ?? 0, end);
   }
 
-  /** Returns the first passage that is this text and has so many whole words or more. */
-  find(text: string, minWords: number): Passage | undefined {
-    if (text === '') return undefined; // it would be found behind the end again and again
-    for (let at = this.#text.indexOf(text); at >= 0; at = this.#text.indexOf(text, at + 1)) {
-      const [first, last] = [placeOf(this.#begins, at), placeOf(this.#ends, at + text.length)];
-      if (first < 0 || last < first + minWords - 1) continue;
-      if (!this.#parts) return {};
-      return { start: this.#parts[this.#firstParts[first]!]!.start, end: this.#parts[this.#lastParts[last]!]!.end };
-    }
-    return undefined;
+  /** Whether a text has these words, with no other white space. */
+  is(text: string): boolean {
+    return this.#text === text;
+  }
+
+  /** Returns the passage from one word to another one. */
+  passage(firstWord: number, lastWord: number): Passage {
+    if (!this.#parts) return {};
+    const [first, last] = [this.#firstParts[firstWord]!, this.#lastParts[lastWord]!];
+    return { start: this.#parts[first]!.start, end: this.#parts[last]!.end };
   }
 }
 
@@ -93,15 +91,4 @@ function joined(parts: readonly TimedText[]): { readonly raw: string; readonly b
     before = text;
   }
   return { raw: pieces.join(''), begins };
-}
-
-/** Returns the place of a number in an ascending list; -1 if it is not there. */
-function placeOf(list: readonly number[], wanted: number): number {
-  let [low, high] = [0, list.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (list[middle]! < wanted) low = middle + 1;
-    else high = middle;
-  }
-  return list[low] === wanted ? low : -1;
 }

@@ -1,7 +1,10 @@
 // Words and times of sources, and the quotations of answers.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { randomNumbers } from '../fixtures/random-schema.ts';
 import { UnusableStructure } from '../refusal.ts';
+import { structuredGrammar } from '../structured-outputs.ts';
+import { firstPassages } from './first-passages.ts';
 import { QuoteSource, type Source } from './quote-source.ts';
 import { Quotes } from './quotes.ts';
 
@@ -38,17 +41,75 @@ Sources('a quotation has the times of the parts in which it begins and ends', ()
     { text: ' here', start: 1.5, end: 2 },
     { text: ' again. We are here', start: 3, end: 5 },
   ];
-  const source = new QuoteSource(parts);
-  assert.equal(source.find('are here again.', 3), { start: 0, end: 5 });
-  assert.equal(source.find('We are here', 3), { start: 0, end: 2 });
-  assert.equal(source.find('here again. We', 3), { start: 1.5, end: 5 });
+  const told = quotes(['We are', parts], { minWords: 3 });
+  const answer = JSON.stringify(['are here again.', 'We are here', 'here again. We', 'We are here']);
+  assert.equal(told.in(answer), [
+    { text: 'are here again.', start: 0, end: 5, source: 1 },
+    { text: 'We are here', start: 0, end: 2, source: 1 },
+    { text: 'here again. We', start: 1.5, end: 5, source: 1 },
+    { text: 'We are here', start: 0, end: 2, source: 1 },
+  ]);
 });
 
 Sources('only whole words, and enough of them, are a quotation', () => {
-  const source = new QuoteSource('There we are; here we are here');
-  for (const text of ['here we', 'we are', 're we are', 'are', 'we ar', '', 'we  are here', ' we are here'])
-    assert.is(source.find(text, 2) !== undefined, ['here we', 'we are'].includes(text) && text !== '', text);
-  assert.is(source.find('we are here', 4), undefined);
+  const source = 'There we are; here we are here';
+  const wrong = ['re we are', 'are', 'we ar', '', 'we  are here', ' we are here', 'we are here ', 'here we are;'];
+  for (const text of ['here we', 'we are', ...wrong])
+    assert.is(quotes([source], { inJson: false }).in(text).length === 1, !wrong.includes(text), text);
+  assert.equal(quotes([source], { inJson: false, minWords: 4 }).in('we are here'), []);
+});
+
+Sources('are found as a search from every word finds them', () => {
+  const random = randomNumbers(7);
+  const pick = <T>(list: readonly T[]): T => list[random(list.length)]!;
+  const randomText = (words: number): string =>
+    Array.from({ length: words }, () => pick(['a', 'b', 'aa', '今', '天，', ' '])).join(pick([' ', ' ', '  ', '']));
+  let found = 0;
+  for (let round = 0; round < 300; round++) {
+    const sources = [randomText(6), randomText(30)];
+    const texts = Array.from({ length: 6 }, () => {
+      const words = wordsOf(pick(sources));
+      const from = random(words.length + 1);
+      return random(3) === 0
+        ? randomText(3)
+        : words
+            .slice(from, from + 2 + random(5))
+            .join('')
+            .trimStart();
+    });
+    const wanted = texts.flatMap((text) => {
+      const words = wordsOf(text);
+      if (words.length < 2 || words.join('') !== text) return [];
+      const source = sources.findIndex((one) =>
+        wordsOf(one).some(
+          (_, from, all) =>
+            all
+              .slice(from, from + words.length)
+              .join('')
+              .trimStart() === text,
+        ),
+      );
+      return source < 0 ? [] : [{ text, source }];
+    });
+    if (sources.every((source) => wordsOf(source).length < 2)) continue;
+    assert.equal(quotes(sources).in(JSON.stringify(texts)), wanted, JSON.stringify({ sources, texts }));
+    found += wanted.length;
+  }
+  assert.ok(found > 300, String(found));
+});
+
+Sources('are found in one reading, whatever answers and sources repeat', () => {
+  let read = 0;
+  function* words(count: number, last: string): Generator<string> {
+    for (let n = 0; n < count; n++) yield (read++, n + 1 < count ? ' a' : last);
+  }
+  const passages = Array.from({ length: 300 }, (_, n) => [...words(n + 5, n % 3 === 0 ? ' b' : ' a')]);
+  read = 0;
+  const ends = firstPassages(passages, [words(4, ' b'), words(100_000, ' b')]);
+  assert.is(read, 100_004);
+  for (const [n, end] of ends.entries())
+    assert.equal(end, { text: 1, lastWord: n % 3 === 0 ? 99_999 : n + 4 }, String(n));
+  assert.equal(firstPassages([[' a', ' b', ' c']], [words(100_000, ' b')]), [undefined]);
 });
 
 Sources('the strings of an answer that stand in a source are its quotations, also of a cut answer', () => {
@@ -86,6 +147,24 @@ Sources('sources without enough words are refused, and those that are too long',
       assert.instance(error, UnusableStructure);
       assert.is((error as Error).message, reason);
     }
+  }
+});
+
+Sources('the keywords of a schema that do not go with quotations are named', () => {
+  const quote = { type: 'string', format: 'quote' };
+  const quote_of = ['one two three four five'];
+  for (const [more, keyword] of [
+    [{ enum: ['made up'] }, 'format'],
+    [{ const: 'made up' }, 'format'],
+    [{ minLength: 1000 }, 'minLength'],
+    [{ pattern: '^x' }, 'pattern'],
+  ] as const) {
+    const json = { type: 'array', prefixItems: [quote, { ...quote, ...more }] };
+    assert.equal(structuredGrammar({ json, quote_of }).unbound, [`#/prefixItems/1/${keyword}`]);
+    assert.throws(
+      () => structuredGrammar({ json, quote_of, strict: true }),
+      new RegExp(`"${keyword}" is not supported`),
+    );
   }
 });
 

@@ -1,4 +1,5 @@
 import { refuse } from '../refusal.ts';
+import { firstPassages } from './first-passages.ts';
 import { type Passage, QuoteSource, type Source } from './quote-source.ts';
 
 /** Characters of all sources of a request. */
@@ -50,13 +51,25 @@ export class Quotes {
    * cut is left out. Of equal passages, the first one of the first source counts.
    */
   in(answer: string): Quotation[] {
-    return (this.#options.inJson ? stringsOf(answer) : [answer]).flatMap((text) => {
-      for (const [source, each] of this.#sources.entries()) {
-        const passage = each.find(text, this.#options.minWords);
-        if (passage) return [{ text, ...passage, source }];
-      }
-      return [];
+    const texts = this.#options.inJson ? stringsOf(answer) : [answer];
+    const quotable = [...new Set(texts)].flatMap((text) => {
+      const words = new QuoteSource(text);
+      return words.is(text) && words.wordCount >= this.#options.minWords ? [{ text, words: [...words.words()] }] : [];
     });
+    if (quotable.length === 0) return [];
+    const passages = quotable.map(({ words }) => words);
+    const ends = firstPassages(
+      passages,
+      this.#sources.map((source) => source.words()),
+    );
+    const found = new Map<string, Quotation>();
+    for (const [n, { text, words }] of quotable.entries()) {
+      const end = ends[n];
+      if (!end) continue;
+      const { text: source, lastWord } = end;
+      found.set(text, { text, ...this.#sources[source]!.passage(lastWord - words.length + 1, lastWord), source });
+    }
+    return texts.flatMap((text) => found.get(text) ?? []);
   }
 }
 
