@@ -1,7 +1,7 @@
 import type { LlamaGrammar } from '../../../../native/lib/index.ts';
 import type { AanaError } from '../../../base/core/errors.ts';
 import type { ResponseFormat, SamplingParams } from '../../../base/schemas/index.ts';
-import { structuredBy } from '../../../base/schemas/structured-outputs.ts';
+import { type StructuredOutputs, structuredBy } from '../../../base/schemas/structured-outputs.ts';
 import { type Quotes, structuredGrammar, UnusableStructure } from '../../../base/structured-output/index.ts';
 import { wrongArgument } from '../wrong-argument.ts';
 
@@ -28,8 +28,28 @@ export function answerGrammar(
   if (own && format && format.type !== 'text')
     throw invalid(['response_format'], 'sampling_params.structured_outputs excludes it');
   const isFormat = !own && format != null;
-  const form = isFormat ? structuredBy(format) : (own ?? deployment.structured_outputs);
-  if (!form) return { unbound: [] };
+  const structured = own ?? deployment.structured_outputs;
+  const [given, form] = isFormat ? [format, structuredBy(format)] : [structured, structured];
+  if (!given || !form) return { unbound: [] };
+  let grammar = known.get(given);
+  if (!grammar) known.set(given, (grammar = grammarOf(form, { isFormat, isDefault: !own && !isFormat })));
+  return grammar;
+}
+
+/**
+ * Grammars by the objects that say the form. Several answers to a request, and the prompts of a batch, have the same
+ * one: sources of quotations take long to be divided into words.
+ */
+const known = new WeakMap<object, AnswerGrammar>();
+
+interface Origin {
+  /** Whether the form comes from `response_format`. */
+  readonly isFormat: boolean;
+  /** Whether the form comes from the deployment. */
+  readonly isDefault: boolean;
+}
+
+function grammarOf(form: StructuredOutputs, { isFormat, isDefault }: Origin): AnswerGrammar {
   try {
     const { text, unbound, quotes } = structuredGrammar(form);
     const schema = isFormat ? '#/response_format/json_schema/schema' : '#/sampling_params/structured_outputs/json';
@@ -41,7 +61,7 @@ export function answerGrammar(
         ...(quotes && { quotable: quotes.quotable() }),
       },
       ...(quotes && { quotes }),
-      unbound: own || isFormat ? unbound.map((at) => schema + at.slice(1)) : [],
+      unbound: isDefault ? [] : unbound.map((at) => schema + at.slice(1)),
     };
   } catch (error) {
     if (!(error instanceof UnusableStructure)) throw error;
