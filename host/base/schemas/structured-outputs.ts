@@ -90,7 +90,7 @@ export const StructuredOutputs = z
         .boolean()
         .check(
           z.describe(
-            'Whether JSON that max_tokens cuts is closed with the shortest valid end. Default: true with `quote_of`.',
+            'Whether JSON or a quotation that max_tokens cuts gets its shortest end. Default: true with `quote_of`.',
           ),
         ),
     ),
@@ -107,8 +107,9 @@ export const StructuredOutputs = z
       'min_words and max_words need quote_of.',
     ),
     z.refine(
-      ({ close_json: closes, json, json_object: anyObject }) => !closes || (json ?? anyObject) != null,
-      'close_json needs json or json_object.',
+      ({ close_json: closes, json, json_object: anyObject, quote_of: sources }) =>
+        !closes || (json ?? anyObject ?? sources) != null,
+      'close_json needs json, json_object or quote_of.',
     ),
   );
 export type StructuredOutputs = z.infer<typeof StructuredOutputs>;

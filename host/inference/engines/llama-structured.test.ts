@@ -169,6 +169,11 @@ Structured('quotes in the strings of a schema', async () => {
     { quote_of: [spoken], json: quote, min_words: 3, close_json: false },
     { max_tokens: 1 },
   );
+  const closed = await generate({ quote_of: [spoken], close_json: true }, { max_tokens: 1 });
+  assert.equal(
+    closed.details.quotations?.map(({ text }) => text),
+    [closed.text],
+  );
   assert.equal(details.quotations, []);
 });
 

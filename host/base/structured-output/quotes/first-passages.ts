@@ -59,7 +59,7 @@ export function firstPassages(
       count += 1;
     }
   }
-  for (const at of order.reverse()) {
+  for (const at of order.toReversed()) {
     const longest = nodes[nodes[at]!.suffix]!;
     longest.first = Math.min(longest.first, nodes[at]!.first);
   }

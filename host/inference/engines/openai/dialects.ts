@@ -134,7 +134,7 @@ export function samplingBody(
 }
 
 function formBody(dialect: Dialect, form: StructuredOutputs): Readonly<Record<string, unknown>> {
-  const body = dialect === 'openai' ? 'structured_outputs' : structuredBody(dialect, form);
+  const body = structuredBody(dialect, form);
   if (typeof body === 'string') throw notTaken(dialect, body);
   return body;
 }

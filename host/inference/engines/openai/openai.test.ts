@@ -357,6 +357,9 @@ for (const [kind, form, name] of [
   ['llama-server', { regex: '[0-9]+' }, 'structured_outputs.regex'],
   ['vllm', { json_object: true, close_json: true }, 'structured_outputs.close_json'],
   ['openai', { json_object: true }, 'structured_outputs'],
+  ['openai', { quote_of: ['a b c d e'] }, 'structured_outputs.quote_of'],
+  ['vllm', { quote_of: ['a b c d e'], json: true }, 'structured_outputs.quote_of'],
+  ['llama-server', { quote_of: ['a b c d e'] }, 'structured_outputs.quote_of'],
 ] as const) {
   OpenAi(`refuses the form ${JSON.stringify(form)} for ${kind}`, async ({ server }) => {
     const sampling = { sampling_params: { structured_outputs: form } };

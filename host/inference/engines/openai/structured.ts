@@ -6,15 +6,16 @@ type Form = Exclude<keyof StructuredOutputs, 'close_json' | 'strict' | 'quote_of
 const FORMS: readonly Form[] = ['json', 'json_object', 'regex', 'choice', 'grammar'];
 
 /**
- * Returns the part of a request to vLLM or llama-server that gives the answer this form; the name of a parameter that
+ * Returns the part of a request to a server that gives the answer this form; the name of a parameter that
  * the server does not know instead. Throws `InvalidSamplingParams` for a schema that is not JSON.
  */
 export function structuredBody(
-  dialect: 'vllm' | 'llama-server',
+  dialect: 'openai' | 'vllm' | 'llama-server',
   { close_json: closes, ...forms }: StructuredOutputs,
 ): Readonly<Record<string, unknown>> | string {
   if (closes) return 'structured_outputs.close_json';
   if (forms.quote_of != null) return 'structured_outputs.quote_of';
+  if (dialect === 'openai') return 'structured_outputs';
   const form = FORMS.find((name) => forms[name] !== undefined && forms[name] !== null && isWanted(name, forms[name]));
   if (form === undefined) return {};
   if (dialect === 'vllm') return { structured_outputs: { [form]: forms[form] } };
