@@ -1,6 +1,6 @@
 import { defineEndpoint, SamplingParams, z } from 'aana-host/plugin';
 import { Claim, citedAnswer } from './cited-answer.ts';
-import { dialogAbout } from './dialog.ts';
+import { dialogAbout, oneAnswer } from './dialog.ts';
 import { IndexedVideos, MediaId } from './indexed-videos.ts';
 
 const NOTHING = 'Nothing is said in this video, and no text of it is known.';
@@ -38,7 +38,7 @@ export const chatWithVideo = defineEndpoint({
     if (cite) return (await citedAnswer(content, { question, sampling }, ctx)) ?? { ...nothing(), claims: [] };
     const { dialog, leftOut } = await dialogAbout(content, { question, sampling }, ctx);
     if (!dialog) return nothing();
-    const { message } = await ctx.llm.chat(dialog, { sampling_params: sampling });
+    const { message } = await ctx.llm.chat(dialog, { sampling_params: oneAnswer(sampling) });
     return { completion: message.content ?? '', left_out: leftOut };
   },
 });
@@ -58,7 +58,7 @@ export const chatWithVideoStream = defineEndpoint({
     const { dialog } = await dialogAbout(await new IndexedVideos(ctx).content(id), { question, sampling }, ctx);
     if (!dialog) yield { completion: NOTHING };
     else
-      for await (const { text } of ctx.llm.chatStream(dialog, { sampling_params: sampling }))
+      for await (const { text } of ctx.llm.chatStream(dialog, { sampling_params: oneAnswer(sampling) }))
         yield { completion: text };
   },
 });

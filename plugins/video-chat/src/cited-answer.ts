@@ -1,5 +1,5 @@
 import { type Context, HostError, z } from 'aana-host/plugin';
-import { ANSWER_TOKENS, type Asked, dialogAbout, segmentsOf } from './dialog.ts';
+import { ANSWER_TOKENS, type Asked, dialogAbout, oneAnswer, segmentsOf } from './dialog.ts';
 import type { Content } from './indexed-videos.ts';
 import { SLIDE_TEXT } from './pictures.ts';
 
@@ -20,7 +20,7 @@ export const Claim = z.strictObject({
 export type Claim = z.infer<typeof Claim>;
 
 /** The most that a model says: it repeats itself otherwise. */
-const MOST = { claims: 5, quotes: 3, characters: 300 } as const;
+const MOST = { claims: 5, quotes: 3, characters: 300, words: 30 } as const;
 
 // The model writes the quotations of a claim first, so that the claim follows from them.
 const FORM = {
@@ -52,14 +52,15 @@ const FORM = {
 
 /**
  * Answers with claims, each of which has words of the video. Undefined if no words of the video are known. Throws
- * `ValidationError` for sampling parameters that give the answer another form.
+ * `ValidationError` for sampling parameters that give the answer another form, and `InvalidSamplingParams` for a video
+ * with too few words to quote.
  */
 export async function citedAnswer(
   content: Content,
   { question, sampling }: Asked,
   ctx: Pick<Context, 'llm' | 'log'>,
 ): Promise<{ completion: string; claims: Claim[]; left_out: { start_time: number; end_time: number }[] } | undefined> {
-  for (const name of ['structured_outputs', 'stop'] as const)
+  for (const name of ['structured_outputs', 'stop', 'stop_token_ids'] as const)
     if (sampling?.[name] != null)
       throw new HostError(
         'ValidationError',
@@ -72,29 +73,28 @@ export async function citedAnswer(
   const { dialog, leftOut } = await dialogAbout(content, { question, form, sampling }, ctx);
   const sources = sourcesOf(content);
   if (!dialog || sources.length === 0) return undefined;
-  const { message, details } = await ctx.llm.chat(dialog, {
-    sampling_params: {
-      max_tokens: ANSWER_TOKENS,
-      ...withoutNulls(sampling),
-      structured_outputs: { json: FORM, quote_of: sources.map(({ parts }) => parts) },
-    },
-    details: true,
-  });
+  const structured_outputs = {
+    ...{ json: FORM, quote_of: sources.map(({ parts }) => parts), max_words: MOST.words },
+  };
+  const sampling_params = { max_tokens: ANSWER_TOKENS, structured_outputs, ...oneAnswer(sampling) };
+  const { message, details } = await ctx.llm
+    .chat(dialog, { sampling_params, details: true })
+    .catch((error: unknown) => failCite(error));
   const found = new Map(details?.quotations?.map((quotation) => [quotation.text, quotation]));
   const answer = parsed(message.content ?? '');
-  const claims = answer.claims.flatMap(({ claim, quotes }): Claim[] => {
-    const whole = quotes.flatMap((quote) => found.get(quote) ?? []); // without one that the end of the answer cuts
-    if (claim === '' || whole.length === 0) return [];
-    return [
-      {
-        claim,
-        quotes: whole.map(({ text, start = 0, end = start, source }) => ({
-          ...{ text, start, end },
-          source: sources[source]!.name,
-        })),
-      },
-    ];
-  });
+  const claims: Claim[] = [];
+  for (const { claim, quotes } of answer.claims) {
+    // Without one that the end of the answer cuts. Small models repeat themselves.
+    const whole = [...new Set(quotes)].flatMap((quote) => found.get(quote) ?? []);
+    if (claim.trim() === '' || whole.length === 0 || claims.some((other) => other.claim === claim)) continue;
+    claims.push({
+      claim,
+      quotes: whole.map(({ text, start = 0, end = start, source }) => ({
+        ...{ text, start, end },
+        source: sources[source]!.name,
+      })),
+    });
+  }
   return { completion: claims.map(({ claim }) => claim).join('\n'), claims, left_out: leftOut };
 }
 
@@ -105,6 +105,16 @@ function parsed(content: string): { readonly claims: readonly { claim: string; q
   } catch {
     return { claims: [] };
   }
+}
+
+/** Throws the error of a chat with `cite`. The caller wrote that, and not the form of the answer that it stands for. */
+function failCite(error: unknown): never {
+  if (error instanceof HostError && error.name === 'InvalidSamplingParams' && Array.isArray(error.data)) {
+    const [problem] = error.data as { readonly loc?: readonly unknown[]; readonly msg?: string }[];
+    if (problem?.loc?.includes('structured_outputs'))
+      throw new HostError(error.name, error.kind, `"cite" is not possible: ${problem.msg}`);
+  }
+  throw error;
 }
 
 interface Source {
@@ -131,6 +141,3 @@ function sourcesOf(content: Content): Source[] {
   ];
   return sources.filter(({ parts }) => parts.length > 0);
 }
-
-const withoutNulls = (sampling: Asked['sampling']): object =>
-  Object.fromEntries(Object.entries(sampling ?? {}).filter(([, value]) => value != null));

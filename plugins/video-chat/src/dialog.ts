@@ -14,6 +14,10 @@ export interface Asked {
   readonly sampling: SamplingParams | null | undefined;
 }
 
+/** Leaves out what the caller has left open, and the number of answers: there is one. */
+export const oneAnswer = (sampling: Asked['sampling']): SamplingParams =>
+  Object.fromEntries(Object.entries(sampling ?? {}).filter(([name, value]) => name !== 'n' && value != null));
+
 interface Prepared {
   /** Undefined if nothing is known of the video. */
   readonly dialog: DialogInput | undefined;

@@ -139,6 +139,10 @@ export class IndexedVideos {
       const indexing = new Indexing(id, facts, lease, this.#stores);
       if (former) await this.#forget(id);
       await repositories.videos.save(video);
+      if ((await storage.get(keyOf(id))) === undefined) {
+        await this.#forget(id); // it was deleted before it had a row
+        throw removedError(id);
+      }
       return indexing;
     } catch (error) {
       lease[Symbol.dispose]();
@@ -209,8 +213,7 @@ export class Indexing implements AsyncDisposable {
 
   async #set(change: Partial<Facts>): Promise<void> {
     const next = { ...this.#facts, ...change };
-    if (!(await this.#stores.storage.compareAndSet(keyOf(this.#id), this.#facts, next)))
-      throw notFoundError(this.#id, 'was removed while it was indexed');
+    if (!(await this.#stores.storage.compareAndSet(keyOf(this.#id), this.#facts, next))) throw removedError(this.#id);
     this.#facts = next;
   }
 }
@@ -240,6 +243,8 @@ const isOver = (status: Status): boolean => status === 'completed' || status ===
 
 const notFoundError = (id: string, what: string): HostError =>
   new HostError('NotFoundException', 'not-found', `the video "${id}" ${what}`, { data: { table: 'video', id } });
+
+const removedError = (id: string): HostError => notFoundError(id, 'was removed while it was indexed');
 
 const takenError = (id: string): HostError =>
   new HostError('MediaIdAlreadyExistsException', 'conflict', `there is a media "${id}" already`, {

@@ -115,6 +115,20 @@ test('gives the model a timeline with the title, then the question', async (one)
   ]);
 });
 
+test('asks for one answer, whatever number is wanted', async (one) => {
+  await one.index('a');
+  const asked: object[] = [];
+  const llm_deployment = {
+    count_tokens: () => ({ tokens: 10, max_tokens: 1000 }),
+    chat: (args: object) => (asked.push(args), { message: { role: 'assistant', content: 'Hot.' } }),
+    chat_stream: (args: object) => (asked.push(args), [{ text: 'Hot.' }]),
+  };
+  const input = { media_id: 'a', question: 'What?', sampling_params: { n: 2, top_k: 3, seed: null } };
+  for (const name of ['video_chat', 'video_chat_stream']) await one.run(name, input, {}, { llm_deployment });
+  for (const args of asked) assert.equal((args as { sampling_params: object }).sampling_params, { top_k: 3 });
+  assert.is(asked.length, 2);
+});
+
 test('leaves out what has no room, and says so', async (one) => {
   one.speech = Array.from({ length: 40 }, (_, n) => part(n === 33 ? ' The moon.' : ` Number ${n}.`, 10 * n));
   await one.index('a');
@@ -217,6 +231,19 @@ test('does not come back when it is deleted while it is indexed', async (one) =>
   assert.is(error.name, 'NotFoundException');
   assert.is((await one.failure(one.status())).name, 'NotFoundException');
   assert.equal([one.repositories.transcripts, one.storage.has('video/a')], [[], false]);
+});
+
+test('does not keep its id when it is deleted before it has a row', async (one) => {
+  const { media } = one.repositories;
+  const set = media.set.bind(media);
+  media.set = (id, kind) => {
+    one.storage.delete(`video/${id}`);
+    return set(id, kind);
+  };
+  assert.is((await one.failure(one.index('a'))).name, 'NotFoundException');
+  media.set = set;
+  await one.index('a');
+  assert.is(await one.status(), 'completed');
 });
 
 test('does not take or delete media of others', async (one) => {
@@ -342,9 +369,11 @@ test('cites words of the video, and only those', async (one) => {
   };
   await one.index('a', { video: () => ({ duration: 70, frames: () => frames }) }, {}, lookers);
   const claims = [
-    { quotes: ['Tea is hot. Cats sleep.'], claim: 'It is warm.' },
+    { quotes: ['Tea is hot. Cats sleep.', 'Tea is hot. Cats sleep.'], claim: 'It is warm.' },
     { quotes: ['a quotation that the end cut', 'All about tea and cats'], claim: 'It is about both.' },
     { quotes: ['another one that the'], claim: 'It says nothing.' },
+    { quotes: ['Tea is hot. Cats sleep.'], claim: 'It is warm.' },
+    { quotes: ['Tea is hot. Cats sleep.'], claim: ' ' },
   ];
   const quotations = [
     { text: 'Tea is hot. Cats sleep.', start: 0, end: 65, source: 0 },
@@ -386,10 +415,19 @@ test('cites words of the video, and only those', async (one) => {
       { text: 'Cats', start: 50, end: 70 },
     ],
   ]);
-  for (const sampling_params of [{ stop: ['x'] }, { structured_outputs: { choice: ['a'] } }]) {
+  for (const sampling_params of [{ stop: ['x'] }, { stop_token_ids: [1] }, { structured_outputs: { choice: ['a'] } }]) {
     const error = await one.failure(one.run('video_chat', { ...input, sampling_params }, {}, { llm_deployment }));
     assert.equal([error.name, error.kind], ['ValidationError', 'invalid-input']);
   }
+  const chat = (): never => {
+    const data = [{ loc: ['sampling_params', 'structured_outputs'], msg: 'no source has 5 words' }];
+    throw new HostError('InvalidSamplingParams', 'bad-request', 'sampling_params.structured_outputs: …', { data });
+  };
+  const refused = await one.failure(one.run('video_chat', input, {}, { llm_deployment: { ...llm_deployment, chat } }));
+  assert.equal(
+    [refused.name, refused.kind, refused.message],
+    ['InvalidSamplingParams', 'bad-request', '"cite" is not possible: no source has 5 words'],
+  );
   one.speech = [language];
   const { captioning_deployment } = lookers;
   await one.index('b', { video: () => ({ frames: () => frames }) }, {}, { captioning_deployment });

@@ -56,8 +56,9 @@ export async function citedClaims(
   wanted: SamplingParams | null | undefined,
 ): Promise<Claim[]> {
   const { llm } = ctx;
-  if (wanted?.structured_outputs)
-    throw new HostError('InvalidSamplingParams', 'bad-request', '`cite` excludes sampling_params.structured_outputs');
+  for (const name of ['structured_outputs', 'stop', 'stop_token_ids'] as const)
+    if (wanted?.[name] != null)
+      throw new HostError('InvalidSamplingParams', 'bad-request', `\`cite\` excludes sampling_params.${name}`);
   const { partTokens, answerTokens } = await shareContext(llm, wanted?.max_tokens);
   const countTokens = async (text: string): Promise<number> => (await llm.countTokens({ text })).tokens;
   const parts = await splitParts(pieces, { maxTokens: partTokens, separator: ' ', countTokens });
@@ -69,19 +70,32 @@ export async function citedClaims(
   for (const [at, part] of parts.entries()) {
     const done = TRANSCRIBED + (1 - TRANSCRIBED) * (at / parts.length);
     ctx.progress(done, `citing part ${at + 1} of ${parts.length}`);
-    const { message, details } = await llm.chat(claimsPrompt(part, mostClaims), {
-      sampling_params: { ...ownSampling(wanted), max_tokens: answerTokens, structured_outputs },
-      details: true,
-    });
+    const sampling_params = { ...ownSampling(wanted), max_tokens: answerTokens, structured_outputs };
+    const { message, details } = await llm
+      .chat(claimsPrompt(part, mostClaims), { sampling_params, details: true })
+      .catch((error: unknown) => failCite(error));
     const passages = new Map(details?.quotations?.map((quotation) => [quotation.text, quotation]));
     const written = (JSON.parse(message.content) as Written).claims;
     // The last claim of an answer that was cut may be cut, too.
     const whole = details?.finish_reason === 'length' && written.length > 1 ? written.slice(0, -1) : written;
     for (const { claim, quotes } of whole) {
-      if (claims.has(claim)) continue;
-      const found = quotes.map((text) => ({ text, start: passages.get(text)!.start!, end: passages.get(text)!.end! }));
+      if (claim.trim() === '' || claims.has(claim)) continue;
+      const found = Array.from(new Set(quotes), (text) => {
+        const { start, end } = passages.get(text)!;
+        return { text, start: start!, end: end! };
+      });
       claims.set(claim, { claim, quotes: found });
     }
   }
   return [...claims.values()];
+}
+
+/** Throws the error of a chat with `cite`. The caller wrote that, and not the form of the answer that it stands for. */
+function failCite(error: unknown): never {
+  if (error instanceof HostError && error.name === 'InvalidSamplingParams' && Array.isArray(error.data)) {
+    const [problem] = error.data as { readonly loc?: readonly unknown[]; readonly msg?: string }[];
+    if (problem?.loc?.includes('structured_outputs'))
+      throw new HostError(error.name, error.kind, `"cite" is not possible: ${problem.msg}`);
+  }
+  throw error;
 }

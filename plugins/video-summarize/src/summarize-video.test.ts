@@ -1,4 +1,4 @@
-import type { ChatDialog, SamplingParams } from 'aana-host/plugin';
+import { type ChatDialog, HostError, type SamplingParams } from 'aana-host/plugin';
 import { type FakeHost, runEndpoint } from 'aana-host/plugin/testing';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -171,7 +171,7 @@ function citing(model: FakeModel, isCut = false) {
   const chat = ({ sampling_params }: Chat) => {
     const at = sampling.push(sampling_params);
     const claims = [
-      { claim: `Claim ${at}.`, quotes: ['by one meter', `number ${at}`] },
+      { claim: `Claim ${at}.`, quotes: ['by one meter', `number ${at}`, 'by one meter'] },
       { claim: 'Claim 1.', quotes: ['by one meter'] },
     ];
     const quotations = [quotation('by one meter', 3), quotation(`number ${at}`, 4)];
@@ -213,19 +213,23 @@ Summarize('leaves out a claim that was cut, cites nothing in silence, and cites 
 });
 
 Summarize('refuses another form of the answer beside cite', async () => {
-  const sampling_params = { structured_outputs: { choice: ['a'] } };
-  try {
-    await runEndpoint(
-      endpoint,
-      'summarize_video',
-      { video, cite: true, sampling_params },
-      host(talk(20), new FakeModel()),
+  const refusal = (sampling_params: object, model = new FakeModel()): Promise<string> =>
+    runEndpoint(endpoint, 'summarize_video', { video, cite: true, sampling_params }, host(talk(20), model)).then(
+      () => 'none',
+      (error: unknown) => (error as Error).message,
     );
-  } catch (error) {
-    assert.match((error as Error).message, /cite.*structured_outputs/);
-    return;
-  }
-  assert.unreachable('it did not fail');
+  assert.match(await refusal({ structured_outputs: { choice: ['a'] } }), /cite.*structured_outputs/);
+  assert.match(await refusal({ stop: ['"'] }), /cite.*stop/);
+  assert.match(await refusal({ stop_token_ids: [1] }), /cite.*stop_token_ids/);
+  const chat = (): never => {
+    const data = [{ loc: ['sampling_params', 'structured_outputs'], msg: 'no source has 5 words' }];
+    throw new HostError('InvalidSamplingParams', 'bad-request', 'sampling_params.structured_outputs: …', { data });
+  };
+  const { count_tokens } = new FakeModel();
+  assert.is(
+    await refusal({}, { count_tokens, chat } as unknown as FakeModel),
+    '"cite" is not possible: no source has 5 words',
+  );
 });
 
 Summarize.run();
