@@ -8,13 +8,21 @@ import * as assert from 'uvu/assert';
 import { testImage } from '../../../native/lib/fixtures/test-images.ts';
 import { IMAGE_TOKENS, writeTinyProjector } from '../../../native/lib/fixtures/tiny-projector.ts';
 import { writeTinyLlama } from '../../../native/lib/fixtures/tiny-llama.ts';
+import { silentLogger } from '../../base/core/log/logger.ts';
 import { artifactOf } from '../../io/artifacts/index.ts';
 import type { DeploymentHandle, DeploymentManager } from '../deployments/index.ts';
-import { type ChatOutputWithDetails, type ImageReference, promptDialog } from '../../base/schemas/index.ts';
+import {
+  ChatDialogInput,
+  type ChatOutputWithDetails,
+  type ImageReference,
+  promptDialog,
+} from '../../base/schemas/index.ts';
 import { errorOf } from '../../test/helpers/error-of.ts';
 import { skip } from '../../test/skip.ts';
+import { CallClient } from '../rpc/index.ts';
 import { cannotRun } from './fixtures/cannot-run.ts';
 import { deployed } from './fixtures/real-models.ts';
+import { start } from './llama.ts';
 
 const CONTEXT = 512;
 const QUESTION = 'Once upon a time';
@@ -116,6 +124,39 @@ Videos('frames for which the context has no room are left out evenly, and the an
   const words = 'the cat and the dog ran home '.repeat(80);
   const { name } = await errorOf(chat(user({ type: 'video', video: frames }, text(words))));
   assert.is(name, 'PromptTooLongException', 'texts are not left out');
+});
+
+Videos('each image is read once, whatever is counted and however many answers there are', async () => {
+  const files = new Map(pictures.map(({ pixels }, n) => [pixels.id, join(folder, `${n + 1}.rgb`)]));
+  const reads: string[] = [];
+  const engine = await start(
+    {
+      ...{ model_path: join(folder, 'model.gguf'), model_name: 'tiny', mmproj_path: join(folder, 'mmproj.gguf') },
+      ...{ n_ctx: CONTEXT, n_threads: 1, n_gpu_layers: 0, n_seq_max: 4, n_prefill: 256, n_ubatch: 512 },
+      ...{ flash_attn: 'auto', use_mmap: true, use_mlock: false, swa_full: true, type_k: 'f16', type_v: 'f16' },
+      default_sampling_params: { max_tokens: 4 },
+    },
+    {
+      ...{ log: silentLogger, progress: () => {}, onModels: () => {}, host: new CallClient(() => {}) },
+      growingPaths: () => Promise.reject(new Error('nothing grows')),
+      artifactPath: async ({ id }) => {
+        reads.push(id);
+        return files.get(id)!;
+      },
+    },
+  );
+  try {
+    const [image, ...others] = pictures as [ImageReference, ...ImageReference[]];
+    const video = others.map((one, n) => ({ time: n, image: one }));
+    const dialog = ChatDialogInput.parse(user({ type: 'image', image }, { type: 'video', video }, text(QUESTION)));
+    const args = { dialog, details: true, sampling_params: { n: 5, temperature: 1 } };
+    const signal = new AbortController().signal;
+    const { choices, details } = (await engine.methods['chat']!(args, { signal })) as ChatOutputWithDetails;
+    assert.equal([choices?.length, details?.usage.image_tokens], [5, 4 * IMAGE_TOKENS]);
+    assert.equal(reads.toSorted(), pictures.map(({ pixels }) => pixels.id).toSorted());
+  } finally {
+    await engine.close?.();
+  }
 });
 
 Videos('a video that is none is refused by name', async () => {

@@ -18,9 +18,9 @@ import type {
   TextChunk,
 } from '../../base/schemas/index.ts';
 import { withCalls } from './chat/chat-chunks.ts';
-import { activeTools, chatPrompt } from './chat/chat-prompt.ts';
+import { activeTools, type ChatPrompt, chatPrompt } from './chat/chat-prompt.ts';
 import { answerCount, samplingOfAnswer, several } from './chat/choices.ts';
-import { fitFrames, withDroppedFrames } from './chat/frames.ts';
+import { type FittedDialog, fitFrames, withDroppedFrames } from './chat/frames.ts';
 import { type Media, readMedia, requireRoom, requireTaken } from './chat/media.ts';
 import type { ChatArgs, CountTokensArgs, GenerateArgs } from './chat/text-arguments.ts';
 import { generate, type TextModel, textMethods } from './chat/text-methods.ts';
@@ -79,6 +79,11 @@ interface RunOptions {
   readonly mustCall?: boolean;
   /** The beginning of the answer that the request gave. */
   readonly begin?: string;
+}
+
+/** The prompt of a dialog without the frames that do not fit. */
+interface FittedPrompt extends ChatPrompt {
+  readonly dropped: FittedDialog['dropped'];
 }
 
 /** A signal without a limit, because the host ends a replica whose warm-up makes no progress. */
@@ -177,7 +182,7 @@ class Llama implements TextModel {
    * Reads the media of a dialog. Rejects with `ImagesNotSupported` or `AudioNotSupported` if the model takes none, and
    * with `PromptTooLongException` for audio that is much too long.
    */
-  readonly readMedia = async (dialog: ImageChatDialog): Promise<Media> => {
+  readonly readMedia = async (dialog: ImageChatDialog, known?: Media): Promise<Media> => {
     const { readsImages, readsAudio } = this.#engine.info;
     const lacks = (what: string): string =>
       this.#spec.mmproj_path === undefined
@@ -189,7 +194,7 @@ class Llama implements TextModel {
       audio: readsAudio || lacks('audio'),
     });
     requireRoom(dialog, this.#spec.model_name, this.#engine.info);
-    return readMedia(dialog, this.#artifactPath);
+    return readMedia(dialog, this.#artifactPath, known);
   };
 
   /** Changes the sampling defaults for later answers. Everything else belongs to the loaded model and cannot change. */
@@ -205,7 +210,10 @@ class Llama implements TextModel {
   }
 
   chatPieces(args: ChatArgs, context: CallContext): AsyncGenerator<TextChunk, GenerationDetails> {
-    return this.#answers(args, context, (one, of) => this.#chatPieces(one, of));
+    let prompt: Promise<FittedPrompt> | undefined;
+    return this.#answers(args, context, (one, of) =>
+      this.#chatPieces(one, of, () => (prompt ??= this.#fittedPrompt(args, context))),
+    );
   }
 
   pieces(args: GenerateArgs, context: CallContext): AsyncGenerator<TextChunk, GenerationDetails> {
@@ -231,9 +239,26 @@ class Llama implements TextModel {
     );
   }
 
+  /** Returns the prompt of a dialog, which all answers share, because media take much memory. */
+  async #fittedPrompt(
+    { dialog: given, sampling_params: sampling, assistant_prefix: prefix, ...options }: ChatArgs,
+    context: CallContext,
+  ): Promise<FittedPrompt> {
+    let known: Media = new Map();
+    const promptOfDialog = async (dialog: ImageChatDialog): Promise<ChatPrompt> => {
+      const media = await this.readMedia(dialog, known);
+      known = new Map([...known, ...media]);
+      return chatPrompt(dialog, prefix ?? '', options, this.#requests.cacheKeyOf(context), media);
+    };
+    const { dialog, dropped } = await fitFrames(given, this.#roomForPrompt(sampling), async (some) => {
+      const { prompt } = await promptOfDialog(some);
+      return (await this.#requests.count(this.#engine, prompt, context)).tokens;
+    });
+    return { ...(await promptOfDialog(dialog)), dropped };
+  }
+
   async *#chatPieces(
     {
-      dialog: given,
       sampling_params: sampling,
       assistant_prefix: prefix,
       response_format: format,
@@ -243,15 +268,11 @@ class Llama implements TextModel {
       ...options
     }: ChatArgs,
     context: CallContext,
+    promptOnce: () => Promise<FittedPrompt>,
   ): AsyncGenerator<TextChunk, GenerationDetails> {
     let begin = prefix ?? '';
     const names = activeTools(options).map((tool) => tool.function.name);
-    const cacheKey = this.#requests.cacheKeyOf(context);
-    const tokensOf = async (some: ImageChatDialog): Promise<number> =>
-      (await this.countTokens({ dialog: some, assistant_prefix: prefix ?? null, ...options }, context)).tokens;
-    const { dialog, dropped } = await fitFrames(given, this.#roomForPrompt(sampling), tokensOf);
-    const media = await this.readMedia(dialog);
-    const { prompt, unbound } = chatPrompt(dialog, begin, options, cacheKey, media);
+    const { prompt, unbound, dropped } = await promptOnce();
     const mustCall = prompt.toolRequired === true || prompt.requiredTool !== undefined;
     const ownOptions = { adapter, overflow, format, unbound, tellsPrompt, mustCall, begin };
     const run = this.#run(prompt, sampling, ownOptions, context);

@@ -26,15 +26,20 @@ export function mediaIn({ messages }: ImageChatDialog): MediaPart[] {
 }
 
 /**
- * Reads the media of a dialog, one after the other. Rejects with `ArtifactNotFound`, and with `InvalidArguments` for
- * audio without samples.
+ * Reads the media of a dialog, one after the other. Those that `known` has, which may be of a part of the dialog, are
+ * not read again. Rejects with `ArtifactNotFound`, and with `InvalidArguments` for audio without samples.
  */
-export async function readMedia(dialog: ImageChatDialog, artifactPath: StartContext['artifactPath']): Promise<Media> {
+export async function readMedia(
+  dialog: ImageChatDialog,
+  artifactPath: StartContext['artifactPath'],
+  known: Media = new Map(),
+): Promise<Media> {
   const media = new Map<MediaPart, LlamaImage | LlamaAudio>();
   for (const part of mediaIn(dialog))
     media.set(
       part,
-      part.type === 'image' ? await readImage(part.image, artifactPath) : await readAudio(part.audio, artifactPath),
+      known.get(part) ??
+        (part.type === 'image' ? await readImage(part.image, artifactPath) : await readAudio(part.audio, artifactPath)),
     );
   return media;
 }
