@@ -109,5 +109,7 @@ function dialogAndPrefix(request: PromptedRequest, media: MediaParts): Record<st
     throw invalidValue('continue_final_message', 'it needs add_generation_prompt to be false');
   if (last?.role !== 'assistant' || messages.length < 2)
     throw invalidValue('continue_final_message', 'the last message must be of the assistant, behind another one');
-  return { dialog: { messages: messages.slice(0, -1) }, assistant_prefix: String(last.content ?? '') };
+  if (Array.isArray(last.content))
+    throw invalidValue(`messages[${messages.length - 1}].content`, 'an answer can go on only with text');
+  return { dialog: { messages: messages.slice(0, -1) }, assistant_prefix: last.content ?? '' };
 }

@@ -71,6 +71,15 @@ Attacks('an image is seen, or the template that leaves it out is an error: in no
   assert.ok(lost.includes('assistant') && !lost.includes('user'), lost.join());
 });
 
+Attacks('an image in the beginning of an answer is refused with its place', async () => {
+  const messages = [
+    { role: 'user', content: 'Look.' },
+    { role: 'assistant', content: [question, imageUrl(dataUrl(lions))] },
+  ];
+  const continued = { model: 'seeing', messages, continue_final_message: true, add_generation_prompt: false };
+  await refused(await send(continued), 400, 'messages[1].content', /only with text/);
+});
+
 Attacks('an image is what its bytes are, whatever its data URL says', async () => {
   const of = (url: string) => send(chatOf('seeing', [imageUrl(url), question]));
   const honest = await answerOf(await of(dataUrl(lions)));

@@ -98,7 +98,7 @@ async function openVideos(
     await scopes.videos[Symbol.asyncDispose]();
     await scopes.pictures[Symbol.asyncDispose]();
   };
-  const most = Math.floor(videoInput.max_frames / videos.length);
+  const most = framesOfEach(videoInput, videos.length);
   try {
     for (const part of videos)
       part.target.video = await blaming(blameOf(part.param), () =>
@@ -110,6 +110,10 @@ async function openVideos(
     throw error;
   }
 }
+
+/** Returns the most frames of each of so many videos of a request. */
+const framesOfEach = ({ max_frames: most }: OpenAiRoutesOptions['videoInput'], videos: number): number =>
+  Math.floor(most / videos);
 
 /** The bytes of the images and videos that are in the request: of a list of pictures, those of each one. */
 type Inline = ReadonlyMap<MediaPart, readonly Buffer[]>;
@@ -130,7 +134,7 @@ async function checkedPictures(
   const inline = new Map<MediaPart, readonly Buffer[]>();
   for (const part of parts) {
     await nextTurn(); // a large image, like the JSON that had it, takes 0.1 s
-    const bytes = 'sampling' in part ? inlineVideo(part) : inlineImage(part);
+    const bytes = 'sampling' in part ? inlineVideo(part, framesOfEach(videoInput, videos.length)) : inlineImage(part);
     if (bytes) inline.set(part, [bytes].flat());
   }
   if ([...inline.values()].flat().reduce((sum, { length }) => sum + length, 0) > imageInput.max_bytes)

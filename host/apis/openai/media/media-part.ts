@@ -124,15 +124,21 @@ export function inlineImage({ param, url }: Pick<ImagePart, 'param' | 'url'>): B
 
 /**
  * Returns the bytes of a video in a data URL, or of each picture of `data:video/jpeg;base64,` and pictures between
- * commas, as vLLM takes them; undefined for an address. Throws `InvalidParameter` for other data.
+ * commas, as vLLM takes them; undefined for an address. Throws `InvalidParameter` for other data, and before it decodes
+ * more than `most` pictures.
  */
-export function inlineVideo({ param, url }: Pick<VideoPart, 'param' | 'url'>): Buffer | Buffer[] | undefined {
+export function inlineVideo(
+  { param, url }: Pick<VideoPart, 'param' | 'url'>,
+  most: number,
+): Buffer | Buffer[] | undefined {
   if (!/^data:/i.test(url.slice(0, 5))) return undefined;
   const data = dataOf(url, 'video');
   if (data === undefined)
     throw invalidValue(param, 'a data URL of a video begins like data:video/mp4;base64, and goes on with base64');
   if (!isPictureList({ url })) return audioBytes({ param, data });
-  return data.split(',').map((picture) => audioBytes({ param, data: picture }));
+  const pictures = data.split(',', most + 1);
+  if (pictures.length > most) throw invalidValue(param, `it has more than ${most} pictures`);
+  return pictures.map((picture) => audioBytes({ param, data: picture }));
 }
 
 /** Whether the data URL of a video is a list of pictures in place of a file. */

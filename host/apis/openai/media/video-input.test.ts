@@ -141,6 +141,17 @@ Videos('are sampled by rate and by scenes, as the request says it', async () => 
   assert.is(framesIn(usual) + (usual.details.dropped_frames ?? 0), 32);
 });
 
+Videos('of which nobody knows the duration are frames at a rate, thinned evenly', async () => {
+  const file = inline(made('unknown.m4v', ['-i', join(folder, 'moving.mp4'), '-c:v', 'mpeg4', '-f', 'm4v']));
+  for (const [video, frames] of [
+    [{}, 4],
+    [{ fps: 2 }, 8],
+    [{ num_frames: 2 }, 2],
+    [{ fps: 5, num_frames: 10 }, 10],
+  ] as const)
+    assert.is(framesIn(await answerTo([file, question], sampled(video))), frames, JSON.stringify(video));
+});
+
 Videos('share the frames of a request, and are reused in the next turn', async () => {
   const both = await answerTo([inline(moving), question, inline(scenes)], sampled({ num_frames: -1 }));
   assert.is(framesIn(both) + (both.details.dropped_frames ?? 0), MAX_FRAMES);
@@ -182,6 +193,8 @@ Videos('are fetched under the guards of media', async () => {
     const three = await closed.post('/v1/chat/completions', chatOf('seeing', Array(3).fill(inline(moving))));
     await refused(three, 400, 'messages[0].content[2].video_url.url', /may have 2 videos/);
   }
+  const nine = await at.post('/v1/chat/completions', chatOf('seeing', Array(9).fill(inline(moving))));
+  await refused(nine, 400, 'messages[0].content[8].video_url.url', /may have 8 videos/);
   {
     await using closed = await start({ video_input: { max_frames: 0 } });
     const response = await closed.post('/v1/chat/completions', chatOf('seeing', content));
@@ -196,16 +209,14 @@ Videos('can be lists of pictures, as vLLM takes them', async () => {
   const images = pictures.map((file) => imageUrl(dataUrl(file)));
   const [seen, same] = [await answerTo([videoUrl(list), question]), await answerTo([...images, question])];
   assert.equal([seen.text, seen.tokens], [same.text, same.tokens]);
-  const many = `data:video/jpeg;base64,${Array(MAX_FRAMES + 1)
-    .fill(pictures[0]!.toString('base64'))
-    .join(',')}`;
+  const listOf = (many: number): object =>
+    videoUrl(`data:video/jpeg;base64,${Array(many).fill(pictures[0]!.toString('base64')).join(',')}`);
   const param = 'messages[0].content[0].video_url.url';
-  await refused(
-    await at.post('/v1/chat/completions', chatOf('seeing', [videoUrl(many)])),
-    400,
-    param,
-    /has 41 pictures, but may have 40/,
-  );
+  const send = (content: unknown): Promise<Response> => at.post('/v1/chat/completions', chatOf('seeing', content));
+  await refused(await send([listOf(MAX_FRAMES + 1)]), 400, param, /more than 40 pictures/);
+  await refused(await send([listOf(21), inline(moving)]), 400, param, /more than 20 pictures/);
+  // Those beyond are not decoded, because a request has room for millions of them.
+  await refused(await send([videoUrl(`data:video/jpeg;base64,${'!,'.repeat(41)}`)]), 400, param, /more than 40/);
 });
 
 Videos('are seen in requests of a batch', async () => {
@@ -249,6 +260,8 @@ Videos('that are none are refused with their place, and the server goes on', asy
     [{ num_frames: 1.5 }, 'num_frames'],
     [{ fps: 0 }, 'fps'],
     [{ fps: -2 }, 'fps'],
+    [{ fps: 1e-9 }, 'fps'],
+    [{ fps: 1e9 }, 'fps'],
     [{ fps: 'fast' }, 'fps'],
     [{ scenes: 0 }, 'scenes'],
     [{ scenes: 2 }, 'scenes'],

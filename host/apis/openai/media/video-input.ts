@@ -36,7 +36,6 @@ export async function openVideo(
   const written = <T>(bytes: Buffer, read: (file: { path: string; bytes: number }) => Promise<T>): Promise<T> =>
     withTemporaryFile(bytes, options, (path) => read({ path, bytes: bytes.length }));
   if (!isPictureList(part)) return written(given[0]!, decoded);
-  if (given.length > most) throw invalidValue(part.param, `it has ${given.length} pictures, but may have ${most}`);
   const pictures: VideoFrame[] = [];
   for (const picture of given) pictures.push(await written(picture, (file) => scopes.pictures.open(file, signal)));
   return pictures;

@@ -4,8 +4,13 @@ import type { IdleField } from '../../openapi/index.ts';
 /** Frames of a video of which a request does not say how many it wants, as in vLLM. */
 const DEFAULT_FRAMES = 32;
 
+/** Fewer frames in a second than any video needs for its first one. */
+const LEAST_RATE = 1e-6;
+
 const rate = z.nullish(
-  z.union([z.literal(-1), z.number().positive().max(1000)]).describe('Frames in a second of the video; -1 for none.'),
+  z
+    .union([z.literal(-1), z.number().min(LEAST_RATE).max(1000)])
+    .describe('Frames in a second of the video; -1 for none.'),
 );
 
 /** The parameters that say which frames of the videos of a request the model sees, with vLLM's names. */
