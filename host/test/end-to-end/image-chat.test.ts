@@ -72,6 +72,15 @@ for (const count of [1, 2])
     assert.is(pieces.join(''), await expected(files));
   });
 
+Chat('have one answer, also where several are asked for', async () => {
+  const sampling = { sampling_params: { ...SAMPLING, n: 3 } };
+  const [lions] = pictures;
+  const pieces: string[] = [];
+  for await (const piece of concatenatedJson((await ask('/image/chat_stream', [lions], sampling)).body!))
+    pieces.push((piece as { completion: string }).completion);
+  assert.is(pieces.join(''), await expected([lions]));
+});
+
 Chat('depend on the images and their order', async () => {
   const [lions, boats] = pictures;
   const answers = await Promise.all(

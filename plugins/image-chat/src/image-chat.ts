@@ -43,8 +43,8 @@ export const imageChatStream = defineEndpoint({
   stream: true,
   async *run({ images, prompt, sampling_params: params }, ctx) {
     const dialog = await dialogOf(images, prompt, ctx);
-    for await (const { text } of ctx.llm(VISION).chatStream(dialog, { sampling_params: params }))
-      if (text !== '') yield { completion: text };
+    for await (const { text, index = 0 } of ctx.llm(VISION).chatStream(dialog, { sampling_params: params }))
+      if (text !== '' && index === 0) yield { completion: text };
   },
 });
 

@@ -43,10 +43,10 @@ export const askLibraryStream = defineEndpoint({
   async *run(input, ctx) {
     const { dialog, read } = await prepared(input, ctx);
     yield { sources: read };
-    if (dialog)
-      for await (const { text } of ctx.llm.chatStream(dialog, { sampling_params: input.sampling_params }))
-        yield { text };
-    else yield { text: NOTHING };
+    if (!dialog) yield { text: NOTHING };
+    else
+      for await (const { text, index = 0 } of ctx.llm.chatStream(dialog, { sampling_params: input.sampling_params }))
+        if (index === 0) yield { text };
   },
 });
 
