@@ -94,6 +94,15 @@ Messages('keep roles, texts, names, reasoning and calls in each form', () => {
   }
 });
 
+Messages('a frame of a video keeps its time', () => {
+  const image = { pixels: { id: 'a', bytes: 3, sha256: 'a' }, width: 1, height: 1 };
+  const content = [
+    { type: 'image', image, time: 1.5 },
+    { type: 'image', image },
+  ];
+  assert.equal(dialogOf([new HumanMessage({ content: content as never })]).messages[0]!.content, content);
+});
+
 Messages('what no model takes is named', () => {
   const refused = (message: BaseMessage, expected: RegExp): void => {
     try {

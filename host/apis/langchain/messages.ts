@@ -53,9 +53,10 @@ function contentOf({ content }: BaseMessage, at: string): Content {
   if (typeof content === 'string') return content;
   return content.flatMap((block, n): ContentPart[] => {
     if (REPEATED.has(block.type)) return [];
-    const { type, text, image, audio } = block;
+    const { type, text, image, audio, time } = block;
     if (type === 'text') return [{ type, text: text as string }]; // the host checks it, as the others
-    if (type === 'image' && image) return [{ type, image: image as never }];
+    if (type === 'image' && image)
+      return [{ type, image: image as never, ...(time !== undefined && { time: time as number }) }];
     if (type === 'audio' && audio) return [{ type, audio: audio as never }];
     throw fail(
       'ValidationError',
