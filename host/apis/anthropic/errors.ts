@@ -1,4 +1,5 @@
 import { type ErrorRecord, publicMessage, toErrorRecord } from '../../base/core/errors.ts';
+import { located } from '../openai/index.ts';
 
 /** The body of a failed request, as in Anthropic's API. */
 export interface AnthropicErrorBody {
@@ -47,15 +48,20 @@ export function anthropicError(thrown: unknown, status: number, requestId: strin
 
 /** Returns the message for people. That of a prompt that is too long begins as agents look for it. */
 function messageOf(record: ErrorRecord): string {
-  if (record.name !== 'PromptTooLongException') return publicMessage(record);
+  if (record.name !== 'PromptTooLongException') return located(publicMessage(record), paramIn(record));
   const { prompt_len: prompt, max_len: most } = (record.data ?? {}) as Readonly<Record<string, unknown>>;
   if (typeof prompt !== 'number' || typeof most !== 'number') return `prompt is too long: ${publicMessage(record)}`;
   const maximum = Math.min(most, prompt - 1); // a prompt that fills the context leaves no room for an answer
   return `prompt is too long: ${prompt} tokens > ${maximum} maximum`;
 }
 
-function unsupportedCode({ name, data }: ErrorRecord): string | undefined {
+function paramIn({ data }: ErrorRecord): string | undefined {
   const { param } = (data ?? {}) as { readonly param?: unknown };
-  if (name !== 'UnsupportedParameter' || typeof param !== 'string') return undefined;
+  return typeof param === 'string' ? param : undefined;
+}
+
+function unsupportedCode(record: ErrorRecord): string | undefined {
+  const param = paramIn(record);
+  if (record.name !== 'UnsupportedParameter' || param === undefined) return undefined;
   return Object.hasOwn(UNSUPPORTED_CODES, param) ? UNSUPPORTED_CODES[param] : undefined;
 }

@@ -64,6 +64,11 @@ export function openAiError(thrown: unknown): OpenAiErrorBody {
   };
 }
 
+/** Returns a message that names the parameter which is wrong, for answers that have no other place for it. */
+export function located(message: string, param: string | null | undefined): string {
+  return !param || message.includes(`'${param}'`) ? message : `'${param}': ${message}`;
+}
+
 function paramIn(facts: Readonly<Record<string, unknown>>): string | null {
   if (typeof facts['param'] === 'string') return facts['param'];
   return pathOf(firstEntry(facts));

@@ -11,6 +11,7 @@ export type { Blame } from './blame.ts';
 export { chatCall, prefixOf, type PromptedRequest } from './chat/chat-call.ts';
 export { ChatRequest } from './chat/chat-fields.ts';
 export { RequestMessage } from './chat/messages.ts';
+export { located } from './errors.ts';
 export { invalidValue, type RequestFields, unsupported } from './fields.ts';
 export type { FilePart } from './files/file-input.ts';
 export { requireFile } from './files/file-object.ts';

@@ -88,7 +88,7 @@ Tasks('what is wrong with an image is told by the response that failed', async (
   const begun = await client.responses.create({ model: 'seeing', input, background: true });
   const { status, error } = await madeOf(begun.id);
   assert.is(status, 'failed');
-  assert.match(error!.message, /not an image/);
+  assert.match(error!.message, /^'input\[0\]\.content\[0\]\.image_url': .*not an image/);
 });
 
 Tasks('the tokens of a dialog are counted with its images', async () => {
@@ -165,6 +165,10 @@ Tasks('a batch of messages sees the images of the user and of results of tools',
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: [image] }] },
     ]),
   };
+  const words = { ...image, source: { ...image.source, data: Buffer.from('words').toString('base64') } };
+  const failing = of([{ role: 'user', content: [image, question, words] }]);
+  const told = await anthropic.messages.create(failing).catch((error: Error) => error.message);
+  assert.match(String(told), /'messages\[0\]\.content\[2\]\.source\.data': .*not an image/);
   const { id } = await anthropic.messages.batches.create({
     requests: Object.entries(dialogs).map(([custom_id, params]) => ({ custom_id, params })),
   });

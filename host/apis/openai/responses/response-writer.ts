@@ -4,7 +4,7 @@ import type {
   TextChunk,
   ToolCallDelta,
 } from '../../../base/schemas/index.ts';
-import { openAiError } from '../errors.ts';
+import { located, openAiError } from '../errors.ts';
 import { nowS } from '../text/values.ts';
 import type { FoundText } from '../vector-stores/search-stores.ts';
 import { WrittenSearch } from './file-search/written-search.ts';
@@ -155,7 +155,7 @@ export class ResponseWriter {
 
   /** Returns the last events after an error. */
   fail(thrown: unknown): ResponseEvent[] {
-    const { type, code, message } = openAiError(thrown).error;
+    const { type, code, message, param } = openAiError(thrown).error;
     const begin = this.begin();
     const ends = [...this.#end('incomplete'), ...this.#endSearches()];
     this.#response = {
@@ -163,7 +163,10 @@ export class ResponseWriter {
       status: 'failed',
       completed_at: null,
       incomplete_details: null,
-      error: { code: code === TOO_LONG ? code : (ERROR_CODES[type] ?? 'server_error'), message },
+      error: {
+        code: code === TOO_LONG ? code : (ERROR_CODES[type] ?? 'server_error'),
+        message: located(message, param),
+      },
       output: this.#items.map(({ item }) => item),
     };
     return [...begin, ...this.#numbered([...ends, { type: 'response.failed', response: this.#response }])];
