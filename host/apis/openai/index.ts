@@ -19,7 +19,7 @@ export { readFiles } from './files/read-files.ts';
 export { type HostedPart, hostedPart, hostedParts } from './hosted-parts.ts';
 export { type HostedTools, indexedTools, toolPaths } from './hosted-tools.ts';
 export { type EventFormat, namedEvent, sendEvents } from './http/event-stream.ts';
-export { largeImages, largeMedia } from './http/large-parts.ts';
+export { largeImages, storedMedia } from './http/large-parts.ts';
 export { isPaidPath, OPENAI_API } from './http/openai-api.ts';
 export type { OpenAiRoutesOptions } from './http/openai-options.ts';
 export { type OpenAiHttpOptions, readJsonRequest, withinTime } from './http/openai-request.ts';

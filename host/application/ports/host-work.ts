@@ -2,12 +2,12 @@ import {
   backgroundWork,
   batchWork,
   ingestWork,
-  largeMedia,
   mediaOpener,
   OPENAI_BATCHES,
   type SearchPorts,
   searchScope,
   type SearchScopes,
+  storedMedia,
 } from '../../apis/openai/index.ts';
 import type { Config } from '../../base/config/index.ts';
 import { MESSAGE_BATCHES } from '../../apis/anthropic/index.ts';
@@ -28,14 +28,14 @@ function searchScopesOf(services: SearchServices, config: Config): SearchScopes 
   return (caller, rights) => searchScope(searchPorts(services, config), caller, rights);
 }
 
-type MediaServices = Pick<Services, 'directory' | 'uploads' | 'openMedia'>;
+type MediaServices = Pick<Services, 'uploads' | 'openMedia'>;
 
 /** Returns what opens the media of requests that tasks answer, and which media these may have beside their JSON. */
 function mediaOfWork(services: MediaServices, config: Config) {
   const openai = mediaInput(services, config);
   return {
     openMedia: mediaOpener({ openai, limits: config.limits, tempDir: () => services.uploads.path() }),
-    largeParts: () => largeMedia(services.directory, { openai }),
+    large: storedMedia({ openai }),
   };
 }
 
@@ -46,14 +46,14 @@ export function backgroundWorkOf(
 ): HostWork {
   const { storage, directory, responses } = services;
   const { openai, limits } = config;
-  const { openMedia, largeParts } = mediaOfWork(services, config);
+  const { openMedia, large } = mediaOfWork(services, config);
   const endpoint = backgroundWork({
     storage,
     models: directory,
     responses,
     search: searchScopesOf(services, config),
     openMedia,
-    maxDialogBytes: () => limits.max_json_bytes + largeParts().bytes,
+    maxDialogBytes: limits.max_json_bytes + large.bytes,
     maxStoredBytes: openai.responses.maximum_stored_bytes_per_user || undefined,
   });
   return { endpoint, workers: openai.responses.concurrent_background_responses, continues: false };

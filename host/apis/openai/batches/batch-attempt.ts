@@ -29,8 +29,8 @@ export interface BatchAttemptOptions {
   readonly files: StoredFiles;
   /** What one request may be. */
   readonly limits: JsonLimits;
-  /** Returns the media that it may have in addition. */
-  readonly largeParts: () => LargeParts;
+  /** The media that it may have in addition. */
+  readonly large: LargeParts;
   readonly maxRequests: number;
   /** Requests of one batch that run at the same time. */
   readonly concurrency: number;
@@ -230,11 +230,11 @@ export class BatchAttempt {
   }
 
   get #rules(): InputRules {
-    const { limits, largeParts, maxRequests } = this.#options;
+    const { limits, large, maxRequests } = this.#options;
     const { models } = this.#owner.scope;
     const { endpoint } = this.#batch;
     const { capability } = this.#format.operations[endpoint]!;
-    const allowed = this.#format.inputLimits ? { limits: this.#format.inputLimits } : { limits, large: largeParts() };
+    const allowed = this.#format.inputLimits ? { limits: this.#format.inputLimits } : { limits, large };
     return { endpoint, maxRequests, models, capability, ...allowed };
   }
 

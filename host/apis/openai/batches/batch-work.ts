@@ -36,7 +36,7 @@ const BATCH_PATH = '/v1/batches';
 
 /** Returns the work of the tasks of batches. The output of a task is the id of its batch. */
 export function batchWork(options: BatchWorkOptions): ServedEndpoint {
-  const { storage, models, responses, search, openMedia, limits, largeParts, strict, hostedTools } = options;
+  const { storage, models, responses, search, openMedia, limits, large, strict, hostedTools } = options;
   return {
     name: 'batches',
     path: BATCH_PATH,
@@ -56,7 +56,7 @@ export function batchWork(options: BatchWorkOptions): ServedEndpoint {
           models: onlyModels(models, deployments),
           dialogs: {
             store: responses.as({ userId }),
-            maxBytes: limits.max_json_bytes + largeParts().bytes,
+            maxBytes: limits.max_json_bytes + large.bytes,
             search: search(caller, { deployments, scopes }),
             openMedia,
           },

@@ -12,23 +12,41 @@ interface MediaLimits {
 }
 
 /** Returns the audio that a request may have in addition to its other JSON, if a model hears or it is transcribed. */
-function largeAudio(models: ModelDirectory, { openai: { audioInput } }: MediaLimits): LargeParts {
-  const isTaken = audioInput.deployment !== null || models.list().some(({ takesAudio }) => takesAudio);
-  return isTaken ? { bytes: base64Bytes(audioInput.max_bytes), keys: new Set(AUDIO_KEYS) } : NONE;
+function largeAudio(models: ModelDirectory, limits: MediaLimits): LargeParts {
+  const isTaken = limits.openai.audioInput.deployment !== null || models.list().some(({ takesAudio }) => takesAudio);
+  return isTaken ? mostAudio(limits) : NONE;
 }
 
 /** Returns the images that a request may have in addition to its other JSON, if a model takes images. */
-export function largeImages(models: ModelDirectory, { openai: { imageInput } }: MediaLimits): LargeParts {
-  const areTaken = models.list().some(({ takesImages }) => takesImages);
-  return areTaken ? { bytes: base64Bytes(imageInput.max_bytes), keys: new Set(IMAGE_KEYS) } : NONE;
+export function largeImages(models: ModelDirectory, limits: MediaLimits): LargeParts {
+  return models.list().some(({ takesImages }) => takesImages) ? mostImages(limits) : NONE;
 }
 
 /** Returns the audio and the images that a request may have in addition to its other JSON. */
-export function largeMedia(models: ModelDirectory, options: MediaLimits): LargeParts {
-  const audio = largeAudio(models, options);
-  const images = largeImages(models, options);
-  return { bytes: audio.bytes + images.bytes, keys: new Set([...audio.keys, ...images.keys]) };
+export function largeMedia(models: ModelDirectory, limits: MediaLimits): LargeParts {
+  return together(largeAudio(models, limits), largeImages(models, limits));
 }
+
+/**
+ * Returns the audio and the images that a stored request may have in addition to its other JSON, whatever the models
+ * take when it runs: they may be others than when it was stored.
+ */
+export const storedMedia = (limits: MediaLimits): LargeParts => together(mostAudio(limits), mostImages(limits));
+
+const mostAudio = ({ openai: { audioInput } }: MediaLimits): LargeParts => ({
+  bytes: base64Bytes(audioInput.max_bytes),
+  keys: new Set(AUDIO_KEYS),
+});
+
+const mostImages = ({ openai: { imageInput } }: MediaLimits): LargeParts => ({
+  bytes: base64Bytes(imageInput.max_bytes),
+  keys: new Set(IMAGE_KEYS),
+});
+
+const together = (one: LargeParts, other: LargeParts): LargeParts => ({
+  bytes: one.bytes + other.bytes,
+  keys: new Set([...one.keys, ...other.keys]),
+});
 
 const NONE: LargeParts = { bytes: 0, keys: new Set() };
 

@@ -117,18 +117,28 @@ Tasks('a batch sees images, which its lines have beside their JSON', async () =>
   assert.match(await failureOf([lineOf('long', long)]), /more than 2000 bytes beside its images/);
 });
 
-async function begunBatch(lines: readonly object[]): Promise<OpenAI.Batch> {
-  const file = await client.files.create({
+Tasks('a batch goes on where no model sees any more: only its requests with images fail', async () => {
+  await using blind = await startOpenAiApp({ config: { limits: { max_json_bytes: MAX_JSON_BYTES } } });
+  const large = dataUrl(await testPng(3, 300, 280));
+  const lines = [lineOf('seen', chatOf('tiny', [imageUrl(large)])), lineOf('read', chatOf('tiny', 'Hello'))];
+  const batch = await begunBatch(lines, blind.client);
+  assert.equal({ ...batch.request_counts }, { total: 2, completed: 1, failed: 1 }, JSON.stringify(batch.errors));
+  const wrong = await (await blind.client.files.content(batch.error_file_id!)).text();
+  assert.match(wrong, /"seen".*messages\[0\]\.content\[0\]\.type.*takes no images/);
+});
+
+async function begunBatch(lines: readonly object[], by = client): Promise<OpenAI.Batch> {
+  const file = await by.files.create({
     file: await toFile(Buffer.from(jsonl(lines)), 'in.jsonl'),
     purpose: 'batch',
   });
-  const { id } = await client.batches.create({
+  const { id } = await by.batches.create({
     input_file_id: file.id,
     endpoint: '/v1/chat/completions',
     completion_window: '24h',
   });
   let batch!: OpenAI.Batch;
-  await until(async () => ['completed', 'failed'].includes((batch = await client.batches.retrieve(id)).status));
+  await until(async () => ['completed', 'failed'].includes((batch = await by.batches.retrieve(id)).status));
   return batch;
 }
 

@@ -15,8 +15,8 @@ export interface BackgroundWorkOptions {
   readonly responses: ForCallers<UserResponses>;
   readonly search: SearchScopes;
   readonly openMedia: OpenMedia;
-  /** Returns the most bytes of the responses that a request continues. */
-  readonly maxDialogBytes: () => number;
+  /** Most bytes of the responses that a request continues. */
+  readonly maxDialogBytes: number;
   /** Most bytes of responses that a user keeps; undefined is no limit. */
   readonly maxStoredBytes: number | undefined;
 }
@@ -51,7 +51,7 @@ export function backgroundWork(options: BackgroundWorkOptions): ServedEndpoint {
           ...{ userId, response, input: given },
           models: onlyModels(models, deployments),
           dialogs: {
-            ...{ store, maxBytes: maxDialogBytes(), openMedia },
+            ...{ store, maxBytes: maxDialogBytes, openMedia },
             // The route has checked the scopes.
             search: search(caller, { deployments, scopes: null }),
           },
