@@ -450,8 +450,7 @@ them among the tokens of the prompt, and \`usage.prompt_tokens_details.image_tok
 opened then is the error of the response or of the line. A line of a batch may have \`openai.image_input.max_bytes\` \
 of images in addition to \`limits.max_json_bytes\`, and a batch of messages as many in all.
 - A stored response keeps its images as the client gave them, and opens them again when the dialog goes on. Images \
-of stored files (\`file_id\`), and \`overflow\`, \`truncation\`, \`prompt_logprobs\` and \`reproducible\` beside an \
-image are refused (400).
+of stored files (\`file_id\`), and \`overflow\`, \`truncation\` and \`reproducible\` beside an image are refused (400).
 - An image in a message that the chat template of the model leaves out is refused (400).
 
 A model that takes images also takes videos in \`/v1/chat/completions\`, and so do requests of a batch: \`{"type": \
@@ -482,7 +481,7 @@ are thinned evenly. So are those for which the context has no room beside the an
 of the context): \`usage.prompt_tokens_details.dropped_frames\` has their number.
 - The video is a data URL or an address, which is fetched as those of images are, within the limits of \
 [media](media.md). Data URLs count against \`openai.image_input.max_bytes\`. \`data:video/jpeg;base64,\` with \
-pictures between commas is a video without times.
+pictures between commas is a video without times. A dialog has at most 64 of these, images and audio together.
 - The sound of a video is not heard. Other APIs take no videos.
 
 ## Batches

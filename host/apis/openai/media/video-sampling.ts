@@ -4,7 +4,7 @@ import type { IdleField } from '../../openapi/index.ts';
 /** Frames of a video of which a request does not say how many it wants, as in vLLM. */
 const DEFAULT_FRAMES = 32;
 
-/** Fewer frames in a second than any video needs for its first one. */
+/** A frame in 11 days: the longest interval that decoding takes. */
 const LEAST_RATE = 1e-6;
 
 const rate = z.nullish(
