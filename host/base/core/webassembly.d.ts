@@ -16,8 +16,8 @@ declare namespace WebAssembly {
     readonly exports: Readonly<Record<string, unknown>>;
   }
   class Memory {
-    /** In pages of 64 KiB. The buffer of a shared memory is a `SharedArrayBuffer`. */
-    constructor(pages: { readonly initial: number; readonly maximum: number; readonly shared: boolean });
+    /** In pages of 64 KiB. */
+    constructor(pages: { readonly initial: number; readonly maximum: number });
     readonly buffer: ArrayBuffer;
   }
   function compile(bytes: Uint8Array): Promise<Module>;

@@ -169,7 +169,7 @@ export async function openDatabase({
       modulePath: await sqliteModule(),
       readers: Math.min(connections, SQLITE_READERS),
       timeoutMs,
-      vectors: { maxBytes: config.max_vector_memory_bytes },
+      vectors: { maxBytes: config.max_vector_memory_bytes, log },
     });
   }
   return PostgresDatabase.open({

@@ -6,10 +6,9 @@ on conflict (owner, name) do nothing returning id
 select id, version, name, model, dimensions, chunks, bytes, created_at from vector_collections
 where owner = $1 and name = $2
 
--- Waits for other transactions that change the collection, so that its chunks are counted one after the other. Tells
--- readers of kept vectors that they change.
+-- Waits for other transactions that change the collection, so that its chunks are counted one after the other.
 -- statement: lock
-update vector_collections set version = version + 1 where owner = $1 and name = $2
+update vector_collections set chunks = chunks where owner = $1 and name = $2
 returning id, version, name, model, dimensions, chunks, bytes, created_at
 
 -- statement: list

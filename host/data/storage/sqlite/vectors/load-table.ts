@@ -1,16 +1,9 @@
 import type { Connection } from '../../database.ts';
 import type { KeptCollection } from '../../kept-vectors.ts';
-import { layoutOf, newMemory, type TableSpec } from './vector-table.ts';
+import { layoutOf, type TableRows } from './vector-table.ts';
 
 /** Bytes that are read at once. */
 const READ_BYTES = 4 * 2 ** 20;
-
-/** The vectors of a collection as they were at one version. */
-export interface LoadedTable extends TableSpec {
-  readonly memory: WebAssembly.Memory;
-  /** The id of the chunk of each row. */
-  readonly ids: Float64Array;
-}
 
 /** A block of a table of sqlite-vec: room for some vectors. The bits in `validity` say which of them are there. */
 interface Block {
@@ -22,16 +15,16 @@ interface Block {
 }
 
 /**
- * Reads the vectors of a collection into memory; undefined if the collection has another version by now. The blocks of
- * sqlite-vec are read, because a row for each vector takes many times as long. Rejects if they are not as sqlite-vec
- * 0.1.9 writes them.
+ * Reads the vectors of a collection, and gives those of a block at a time to `take`. Returns the ids of their chunks;
+ * undefined if the collection has another version by now. The blocks of sqlite-vec are read, because a row for each
+ * vector takes many times as long. Rejects if they are not as sqlite-vec 0.1.9 writes them.
  */
 export async function loadTable(
   connection: Connection,
   { id, version, dimensions, chunks: rows }: KeptCollection,
-): Promise<LoadedTable | undefined> {
-  const spec = { dimensions, rows };
-  const layout = layoutOf(spec);
+  take: (rows: TableRows) => void,
+): Promise<Float64Array | undefined> {
+  const { rowBytes } = layoutOf({ dimensions, rows });
   const vectorBytes = dimensions * Float32Array.BYTES_PER_ELEMENT;
   await connection.script('begin'); // all statements see the same version
   try {
@@ -39,26 +32,24 @@ export async function loadTable(
       id,
     ]);
     if (now?.version !== version) return undefined;
-    const memory = newMemory(layout);
-    const bytes = new Uint8Array(memory.buffer);
     const ids = new Float64Array(rows);
     let row = 0;
     for await (const { validity, rowids, vectors } of blocksOf(connection, `vector_embeddings_${id}`)) {
+      const begin = row;
       const places = new DataView(rowids.buffer, rowids.byteOffset, rowids.byteLength);
+      const bytes = new Uint8Array((rowids.byteLength / 8) * rowBytes);
       for (let place = 0; place < rowids.byteLength / 8; place += 1) {
         if (((validity[place >> 3] ?? 0) & (1 << (place & 7))) === 0) continue;
         if (row === rows || (place + 1) * vectorBytes > vectors.byteLength)
           throw new Error(`table ${id}: strange block`);
         ids[row] = Number(places.getBigInt64(place * 8, true));
-        bytes.set(
-          vectors.subarray(place * vectorBytes, (place + 1) * vectorBytes),
-          layout.first + row * layout.rowBytes,
-        );
+        bytes.set(vectors.subarray(place * vectorBytes, (place + 1) * vectorBytes), (row - begin) * rowBytes);
         row += 1;
       }
+      take({ begin, bytes: bytes.subarray(0, (row - begin) * rowBytes) });
     }
     if (row !== rows) throw new Error(`table ${id}: ${row} of ${rows} vectors`);
-    return { ...spec, memory, ids };
+    return ids;
   } finally {
     await connection.script('rollback').catch(() => {}); // a statement may have ended it
   }

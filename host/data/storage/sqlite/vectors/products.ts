@@ -9,7 +9,7 @@ export const LANES = 16;
 /** Computes the product of the vector at `query` with each row from `from` up to `to`, and writes it to `into`. */
 export type Products = (query: number, from: number, to: number, rowBytes: number, into: number) => void;
 
-/** Returns the function for a shared memory. Its parameters are addresses; those of vectors are multiples of 16. */
+/** Returns the function for a memory. Its parameters are addresses; those of vectors are multiples of 16. */
 export function productsIn(memory: WebAssembly.Memory): Products {
   return new WebAssembly.Instance(MODULE, { host: { memory } }).exports['products'] as Products;
 }
@@ -81,7 +81,7 @@ const MODULE = new WebAssembly.Module(
   Uint8Array.from([
     ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
     ...section(1, list([[0x60, ...list([[I32], [I32], [I32], [I32], [I32]]), 0]])),
-    ...section(2, list([[...name('host'), ...name('memory'), 2, 3, ...unsigned(1), ...unsigned(MOST_PAGES)]])),
+    ...section(2, list([[...name('host'), ...name('memory'), 2, 1, ...unsigned(1), ...unsigned(MOST_PAGES)]])),
     ...section(3, list([[0]])),
     ...section(7, list([[...name('products'), 0, 0]])),
     ...section(

@@ -2,6 +2,7 @@
 import * as fc from 'fast-check';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { createLogger, silentLogger } from '../../../../base/core/log/logger.ts';
 import { sqliteDatabases, sqliteModule } from '../../fixtures/databases.ts';
 import { migrate, Repositories, type VectorChunk, type VectorFilter } from '../../index.ts';
 import type { KeptCollection } from '../../kept-vectors.ts';
@@ -17,22 +18,22 @@ const model = 'model';
 const Kept = suite('vectors in memory');
 Kept.after(() => databases.end());
 
-async function openNew(
-  vectors: Omit<VectorMemoryOptions, 'read'>,
-): Promise<{ path: string; database: SqliteDatabase }> {
+type Options = Omit<VectorMemoryOptions, 'read' | 'log'> & Partial<Pick<VectorMemoryOptions, 'log'>>;
+
+async function openNew(vectors: Options): Promise<{ path: string; database: SqliteDatabase }> {
   const path = (await databases.create()).datastore_config.path!;
   const database = await reopen(path, vectors);
   await migrate(database);
   return { path, database };
 }
 
-async function reopen(path: string, vectors?: Omit<VectorMemoryOptions, 'read'>): Promise<SqliteDatabase> {
+async function reopen(path: string, vectors?: Options): Promise<SqliteDatabase> {
   return SqliteDatabase.open({
     path,
     modulePath: await sqliteModule(),
     readers: 2,
     timeoutMs: 5000,
-    ...(vectors && { vectors }),
+    ...(vectors && { vectors: { log: silentLogger, ...vectors } }),
   });
 }
 
@@ -73,6 +74,8 @@ async function whenKept(...asked: Parameters<typeof found>) {
   return last;
 }
 
+/** The bits of a block without vectors. */
+const EMPTY = new Uint8Array(32);
 const FILTER: VectorFilter = { type: 'in', key: 'part', value: [1, 2, 4] };
 const number = fc.double({ min: -1, max: 1, noNaN: true });
 
@@ -111,20 +114,17 @@ Kept('find what the file has, after any changes of this and of other processes',
   await fc.assert(
     fc.asyncProperty(change, vector, async ({ isRemoval, isOther, ids: names, seed }, query) => {
       const writer = isOther ? other : own;
-      if (isRemoval) await writer.write((connection) => vectorsOf(connection).remove('notes', { ids: names }));
-      else
-        await put(
-          writer,
-          'notes',
-          names.map((id, n) => ({
-            id,
-            text: id,
-            vector: query.map((value, at) => value + Math.sin(seed + n * 31 + at)),
-            metadata: { part: n % 7 },
-          })),
-        );
+      const chunks = names.map((id, n) => ({
+        id,
+        text: id,
+        vector: query.map((value, at) => value + Math.sin(seed + n * 31 + at)),
+        metadata: { part: n % 7 },
+      }));
+      const changed = isRemoval
+        ? await writer.write((connection) => vectorsOf(connection).remove('notes', { ids: names }))
+        : await put(writer, 'notes', chunks);
       const first = await found(own, 'notes', query, 20);
-      assert.ok(!first.isKept, 'what is in memory is older than the change');
+      assert.ok(!first.isKept || changed === 0, 'what is in memory is older than the change');
       for (const filter of [undefined, FILTER]) {
         const theirs = await found(other, 'notes', query, 20, filter);
         assert.ok(!theirs.isKept);
@@ -155,8 +155,7 @@ Kept('serve a transaction never, so that it sees its own changes', async () => {
 Kept('stay within their bytes, and those that were used last stay', async () => {
   const chunks = Array.from({ length: 600 }, (_, n) => ({ id: `${n}`, text: 't', vector: [Math.cos(n), Math.sin(n)] }));
   const { bytes } = layoutOf({ dimensions: 2, rows: chunks.length });
-  const tableBytes = newMemory({ ...layoutOf({ dimensions: 2, rows: 1 }), bytes }).buffer.byteLength;
-  const { database } = await openNew({ maxBytes: 2 * tableBytes, leastBytes: bytes });
+  const { database } = await openNew({ maxBytes: 2 * bytes, leastBytes: bytes });
   await using own = database;
   for (const name of ['one', 'two', 'three', 'large', 'small']) {
     await make(own, name, 2);
@@ -182,6 +181,71 @@ Kept('stay within their bytes, and those that were used last stay', async () => 
     ),
     undefined,
   );
+});
+
+Kept('of earlier versions take no memory', async () => {
+  const dimensions = 1024;
+  const { database } = await openNew({ maxBytes: 2 ** 25 });
+  await using own = database;
+  await make(own, 'notes', dimensions);
+  const vector = Array.from({ length: dimensions }, (_, n) => Math.sin(n));
+  await put(
+    own,
+    'notes',
+    Array.from({ length: 2000 }, (_, n) => ({ id: `${n}`, text: 't', vector: vector.map((value) => value + n) })),
+  );
+  const change = async (id: string): Promise<void> => {
+    await put(own, 'notes', [{ id, text: 't', vector }]);
+    await whenKept(own, 'notes', vector);
+  };
+  for (let n = 0; n < 5; n += 1) await change(`first ${n}`);
+  const before = process.memoryUsage.rss();
+  for (let n = 0; n < 40; n += 1) await change(`${n}`);
+  const grown = process.memoryUsage.rss() - before;
+  assert.ok(grown < 10 * 4 * dimensions * 2000, `${grown} bytes for 40 versions of ${4 * dimensions * 2000}`);
+});
+
+Kept('are searched in the file, and the log says why, where the tables of sqlite-vec look different', async () => {
+  const logged: string[] = [];
+  const log = createLogger({ level: 'warn', format: 'json', write: (line) => logged.push(line) });
+  const { path, database } = await openNew({ maxBytes: 2 ** 30, leastBytes: 0, log });
+  await using own = database;
+  await using other = await reopen(path);
+  await make(own, 'notes', 2);
+  await put(own, 'notes', [
+    { id: 'a', text: 'a', vector: [1, 0] },
+    { id: 'b', text: 'b', vector: [0, 1] },
+  ]);
+  await other.write((connection) => connection.query('update vector_embeddings_1_chunks set validity = $1', [EMPTY]));
+  await until(async () => {
+    await found(own, 'notes', [1, 0]);
+    return logged.length > 0;
+  });
+  assert.match(logged[0]!, /vectors cannot be kept in memory.*0 of 2 vectors/);
+  for (let n = 0; n < 10; n += 1) await found(own, 'notes', [1, 0]);
+  assert.is(logged.length, 1);
+});
+
+Kept('are right after changes by a version of aana-host that knows no versions of collections', async () => {
+  const { path, database } = await openNew({ maxBytes: 2 ** 30, leastBytes: 0 });
+  await using own = database;
+  await using older = await reopen(path);
+  await make(own, 'notes', 2);
+  await put(own, 'notes', [
+    { id: 'a', text: 'a', vector: [1, 0] },
+    { id: 'b', text: 'b', vector: [0, 1] },
+  ]);
+  await whenKept(own, 'notes', [1, 0]);
+  await older.write(async (connection) => {
+    await connection.loadVectors();
+    for (const statement of [
+      "delete from vector_embeddings_1 where rowid = (select id from vector_chunks where name = 'a')",
+      "delete from vector_chunks where name = 'a'",
+      'update vector_collections set chunks = chunks - 1 where id = 1',
+    ])
+      await connection.query(statement);
+  });
+  assert.equal((await whenKept(own, 'notes', [1, 0])).ids, ['b']);
 });
 
 Kept.run();

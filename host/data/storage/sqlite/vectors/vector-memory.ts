@@ -1,15 +1,24 @@
 import { once } from 'node:events';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import type { Logger } from '../../../../base/core/log/logger.ts';
 import type { Connection } from '../../database.ts';
 import type { KeptCollection, KeptQuery, KeptVectors, Neighbour } from '../../kept-vectors.ts';
-import { type LoadedTable, loadTable } from './load-table.ts';
-import { layoutOf, MOST_TABLE_BYTES, type TableAnswer, type TableMessage, type TableQuestion } from './vector-table.ts';
+import { loadTable } from './load-table.ts';
+import {
+  layoutOf,
+  MOST_TABLE_BYTES,
+  type TableAnswer,
+  type TableMessage,
+  type TableQuestion,
+  type TableRows,
+} from './vector-table.ts';
 
 export interface VectorMemoryOptions {
   /** Most bytes of all tables; 0 keeps none. */
   readonly maxBytes: number;
   /** Collections with fewer bytes are searched as quickly in the file. */
   readonly leastBytes?: number;
+  readonly log: Logger;
   /** Lends a connection that reads. */
   readonly read: <T>(work: (connection: Connection) => Promise<T>) => Promise<T>;
 }
@@ -19,6 +28,8 @@ const LEAST_BYTES = 2 ** 20;
 const MOST_ROWS = 500_000;
 /** So many searches in the file take about as long as reading all vectors. Fewer may be the only ones of a version. */
 const SEARCHES_BEFORE = 2;
+/** The reason of a failure may be over, and a vain attempt takes about as long as two searches. */
+const SEARCHES_AFTER_FAILURE = 100;
 
 interface Entry {
   readonly version: number;
@@ -76,14 +87,27 @@ export class VectorMemory implements KeptVectors {
 
   /** Reads a collection into memory. One is read at a time, because others wait for the connections, too. */
   async #load(collection: KeptCollection, entry: Entry): Promise<void> {
+    let table: Table | undefined;
     try {
       this.#makeRoom(layoutOf({ ...collection, rows: collection.chunks }).bytes);
-      const loaded = await this.#options.read((connection) => loadTable(connection, collection));
-      if (loaded && this.#entries.get(collection.id) === entry && !this.#ended.signal.aborted)
-        entry.table = new Table(loaded, (this.#thread ??= this.#begun()));
-    } catch {
-      entry.searches = -Infinity; // this version is searched in the file
+      const loading = new Table(collection, (this.#thread ??= this.#begun()));
+      table = loading;
+      const ids = await this.#options.read((connection) =>
+        loadTable(connection, collection, (rows) => loading.put(rows)),
+      );
+      if (!ids || this.#entries.get(collection.id) !== entry || this.#ended.signal.aborted) return;
+      if (loading.isClosed) throw new Error('there is no memory for them');
+      loading.ids = ids;
+      entry.table = loading;
+    } catch (error) {
+      entry.searches = -SEARCHES_AFTER_FAILURE;
+      this.#options.log.warn('vectors cannot be kept in memory and are searched in the file', {
+        collection: collection.id,
+        vectors: collection.chunks,
+        error: error instanceof Error ? error.message : String(error),
+      });
     } finally {
+      if (entry.table !== table) table?.close();
       this.#loading = undefined;
     }
   }
@@ -122,7 +146,8 @@ export class VectorMemory implements KeptVectors {
 /** The vectors of a collection in the thread. */
 class Table {
   readonly bytes: number;
-  readonly #ids: Float64Array;
+  /** The ids of the chunks of its rows. */
+  ids: Float64Array = new Float64Array(0);
   /** The rows by the ids of their chunks, made for the first query that needs them. */
   #rows: ReadonlyMap<number, number> | undefined;
   readonly #port: MessagePort;
@@ -130,13 +155,21 @@ class Table {
   /** Answers come in the order of the questions. */
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor({ memory, ids, dimensions, rows }: LoadedTable, thread: Worker) {
-    this.bytes = memory.buffer.byteLength;
-    this.#ids = ids;
+  constructor({ dimensions, chunks: rows }: KeptCollection, thread: Worker) {
+    this.bytes = layoutOf({ dimensions, rows }).bytes;
     const { port1, port2 } = new MessageChannel();
     this.#port = port1;
     port1.once('close', () => this.#closed.abort());
-    thread.postMessage({ dimensions, rows, memory, port: port2 } satisfies TableMessage, [port2]);
+    thread.postMessage({ dimensions, rows, port: port2 } satisfies TableMessage, [port2]);
+  }
+
+  get isClosed(): boolean {
+    return this.#closed.signal.aborted;
+  }
+
+  /** Adds rows, whose bytes are the table's from now on. */
+  put(rows: TableRows): void {
+    this.#port.postMessage(rows, [rows.bytes.buffer as ArrayBuffer]);
   }
 
   /** Returns undefined if the table is closed meanwhile. */
@@ -153,14 +186,14 @@ class Table {
     const [{ rows, products }] = (await answered) as [TableAnswer];
     const { among } = question;
     return rows.map((row, at) => ({
-      id: this.#ids[among ? among[row]! : row]!,
+      id: this.ids[among ? among[row]! : row]!,
       similarity: Math.max(-1, Math.min(1, products[at]!)), // sums of 32 bits are not exact
     }));
   }
 
   #rowsOf(ids: readonly number[]): Uint32Array {
-    this.#rows ??= new Map(Array.from(this.#ids, (id, row) => [id, row]));
-    const rows = new Uint32Array(Math.min(ids.length, this.#ids.length));
+    this.#rows ??= new Map(Array.from(this.ids, (id, row) => [id, row]));
+    const rows = new Uint32Array(Math.min(ids.length, this.ids.length));
     let count = 0;
     for (const id of ids) {
       const row = this.#rows.get(id); // a chunk may have come after the table was read

@@ -4,7 +4,7 @@ import { LANES, MOST_PAGES } from './products.ts';
 const PAGE_BYTES = 65_536;
 const NUMBER_BYTES = Float32Array.BYTES_PER_ELEMENT;
 
-/** Vectors of one length in a memory that two threads share. */
+/** Vectors of one length in a memory of the thread that searches in them. */
 export interface TableSpec {
   readonly dimensions: number;
   readonly rows: number;
@@ -27,16 +27,21 @@ export function layoutOf({ dimensions, rows }: TableSpec): TableLayout {
 }
 
 export function newMemory({ bytes }: TableLayout): WebAssembly.Memory {
-  return new WebAssembly.Memory({ initial: Math.ceil(bytes / PAGE_BYTES), maximum: MOST_PAGES, shared: true });
+  return new WebAssembly.Memory({ initial: Math.ceil(bytes / PAGE_BYTES), maximum: MOST_PAGES });
 }
 
 /** Most bytes of a table. */
 export const MOST_TABLE_BYTES = MOST_PAGES * PAGE_BYTES;
 
-/** What the thread gets of a table. It has the table until the port is closed. */
+/** A new table of zeros. The thread has it until the port is closed, and closes the port if it has no memory for it. */
 export interface TableMessage extends TableSpec {
-  readonly memory: WebAssembly.Memory;
   readonly port: MessagePort;
+}
+
+/** Rows of a table from the one with the number `begin` on. */
+export interface TableRows {
+  readonly begin: number;
+  readonly bytes: Uint8Array;
 }
 
 export interface TableQuestion {

@@ -1,0 +1,1 @@
+-- PostgreSQL has no process that keeps vectors in memory, so nobody needs the versions of collections there.
