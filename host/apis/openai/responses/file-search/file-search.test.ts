@@ -8,7 +8,7 @@ import { errorOf } from '../../../../test/helpers/error-of.ts';
 import { testModel } from '../../../../test/helpers/models.ts';
 import { until } from '../../../../test/helpers/server.ts';
 import { skip } from '../../../../test/skip.ts';
-import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../../fixtures/openai-app.ts';
+import { llamaOptions, type OpenAiApp, registerEndless, startOpenAiApp } from '../../fixtures/openai-app.ts';
 import { type Given, PlainModel, ScriptedModel, type ScriptedTurn, TURN } from '../../fixtures/scripted-model.ts';
 
 type Request = OpenAI.Responses.ResponseCreateParamsNonStreaming;
@@ -32,8 +32,9 @@ const TEXTS = {
 Searches.before(async () => {
   const [smol, minilm] = await Promise.all([testModel('smollm2-135m-instruct'), testModel('all-minilm-l6-v2')]);
   at = await startOpenAiApp({
-    config: { api_service: { enabled: true } },
-    prepare: (app) => {
+    config: { api_service: { enabled: true }, task_queue: { num_workers: 1 } },
+    prepare: (app, tiny) => {
+      registerEndless(app, tiny);
       app.registerDeployment('smol', llamaOptions(smol, { model_kwargs: { n_ctx: 2048, n_threads: 1, n_seq_max: 2 } }));
       app.registerDeployment(
         'minilm',
@@ -298,6 +299,24 @@ Searches('are the same in the background, whole and as events', async () => {
   const next = scripted([]).input as string;
   const continued = await ann.responses.create({ model: 'script', previous_response_id: begun.id, input: next });
   assert.ok(givenIn(continued).messages.some(({ role, content }) => role === 'tool' && content.includes('cats.txt')));
+});
+
+Searches('in the background fail if the store is deleted before the task begins', async () => {
+  const { id } = await ann.vectorStores.create({});
+  const before = await ann.responses.create({ model: 'endless', input: 'Go on.', background: true });
+  await until(async () => (await ann.responses.retrieve(before.id)).status === 'in_progress');
+  const tools = [toolOf({ vector_store_ids: [id] })];
+  const waiting = await ann.responses.create({
+    ...scripted([{ calls: [asking('cats')] }], { tools }),
+    background: true,
+  });
+  await ann.vectorStores.delete(id);
+  assert.is((await ann.responses.retrieve(waiting.id)).status, 'queued');
+  await ann.responses.cancel(before.id);
+  let failed!: Response;
+  await until(async () => (failed = await ann.responses.retrieve(waiting.id)).status === 'failed');
+  assert.match(failed.error!.message, new RegExp(id));
+  assert.equal(failed.output, []);
 });
 
 Searches('are made for the requests of a batch, within the rights of its key', async () => {
