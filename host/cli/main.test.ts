@@ -193,7 +193,7 @@ Cli('refuses a grant of an unknown capability, and names its place', async () =>
     [
       2,
       'error: plugin_grants: "a.capabilities": there is no capability "medi"; there are media, deployments, asr, ' +
-        'llm, storage, vectors, repositories, repositories-write, http, remote, and "*" for all\n',
+        'ocr, llm, storage, vectors, repositories, repositories-write, http, remote, and "*" for all\n',
     ],
   );
 });
@@ -240,6 +240,16 @@ Cli('writes a curl line that a shell accepts unchanged', () => {
     curlLine(tables, { url: 'http://h:1' }, '/a/speech.wav'),
     `curl -s -F 'body={"table":"file"}' -F file=@your-file http://h:1/r`,
   );
+  const content = schema.properties.video;
+  const images = [
+    { properties: { image: content }, required: ['image'] },
+    { properties: { images: { type: 'array', items: content, minItems: 1 } }, required: ['images'] },
+  ];
+  for (const given of images) {
+    const looks = { ...info, inputSchema: { type: 'object', ...given }, name: 'looks', path: '/l' };
+    const looking = pluginEndpoints({ name: 'l', endpoints: [looks], run: async () => '' });
+    assert.match(curlLine(looking, { url: 'http://h:1' }, '/a/speech.wav') ?? '', / -F \w+=@image\.png /);
+  }
   assert.is(curlLine([], { url: 'http://h:1' }, undefined), undefined);
 });
 

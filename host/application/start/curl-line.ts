@@ -12,7 +12,7 @@ export interface CurlTarget {
 }
 
 /**
- * Returns a command line that tries an endpoint with POST, preferably one that takes a file: for media `sample`, or a
+ * Returns a command line that tries an endpoint with POST, preferably one that takes a file: for a video `sample`, or a
  * name that stands for a file of the reader. Undefined without such an endpoint.
  */
 export function curlLine(
@@ -36,14 +36,16 @@ export function curlLine(
   ].join(' ');
 }
 
-/** Stands for a file of the reader. */
-export const ownFiles = { media: 'video.mp4', other: 'your-file' };
+/** Names that stand for a file of the reader, by what it is. */
+export const ownFiles = { video: 'video.mp4', image: 'image.png', file: 'your-file' };
 
 /** Returns the file parts to which the example of a schema refers. Only media are named by a key `content`. */
 function exampleFiles(schema: object, sample: string | undefined): readonly string[] {
-  const parts = findFileReferences(schema, schemaExample(schema)).map(
-    ({ name, loc }) => `${name}=@${loc.at(-1) === 'content' ? (sample ?? ownFiles.media) : ownFiles.other}`,
-  );
+  const parts = findFileReferences(schema, schemaExample(schema)).map(({ name, loc }) => {
+    if (loc.at(-1) !== 'content') return `${name}=@${ownFiles.file}`;
+    const isImage = loc.some((key) => key === 'image' || key === 'images');
+    return `${name}=@${isImage ? ownFiles.image : (sample ?? ownFiles.video)}`;
+  });
   return [...new Set(parts)];
 }
 

@@ -92,11 +92,7 @@ async function announce(
   if (line && asksForKey)
     out.write('Requests need an API key. Create one: export AANA_API_KEY=$(aana-host keys create --user me)\n');
   if (!line) return;
-  const own = line.includes(`=@${ownFiles.media}`)
-    ? 'video'
-    : line.includes(`=@${ownFiles.other}`)
-      ? 'file'
-      : undefined;
+  const [own] = Object.entries(ownFiles).find(([, file]) => line.includes(`=@${file}`)) ?? [];
   out.write(`Try it${own === undefined ? '' : ` with your own ${own}`}:\n  ${line}\n`);
 }
 

@@ -321,7 +321,17 @@ Sdk('what is not asked for is not in the component', async (context) => {
   await load(context, {}, text);
   const { imports } = await context.host.inspect(context.dir);
   assert.ok(imports.includes('aana:host/progress@0.1.0'));
-  for (const name of ['asr', 'llm', 'storage', 'repositories', 'repositories-write', 'http', 'remote'])
+  for (const name of [
+    'asr',
+    'ocr',
+    'llm',
+    'storage',
+    'vectors',
+    'repositories',
+    'repositories-write',
+    'http',
+    'remote',
+  ])
     assert.not.ok(imports.includes(`aana:host/${name}@0.1.0`), name);
 });
 
