@@ -28,8 +28,8 @@ interface CitedAnswer {
 
 // It shows no example, because small models copy it.
 const INSTRUCTION =
-  'Answer the next message from the recordings, as JSON. Each quote is a passage of a recording. Its claim is a short ' +
-  'sentence in your own words, which the quote shows and which answers the message.';
+  'Answer the next message from the recordings, as JSON. Each quote is a passage of a recording. Its claim is a ' +
+  'short sentence in your own words, which the quote shows and which answers the message.';
 
 /** Returns a request whose answer consists of claims, each with a passage of one of the recordings. */
 export function citing(request: ChatRequest, recordings: readonly Recording[]): ChatRequest {

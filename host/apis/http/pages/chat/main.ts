@@ -77,8 +77,8 @@ async function ask(content: string): Promise<void> {
 }
 
 /**
- * Shows the words of a file, and plays it. The words become part of the dialog, so that questions about them can follow,
- * and answers can quote them.
+ * Shows the words of a file, and plays it. The words become part of the dialog, so that questions about them can
+ * follow, and answers can quote them.
  */
 async function transcribe(file: File): Promise<void> {
   if (answering || transcriber === undefined) return;
