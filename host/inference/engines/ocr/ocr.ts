@@ -43,8 +43,8 @@ export async function start(spec: OcrSpec, { artifactPath }: StartContext): Prom
       recognize: ({ image }, call) => ocr.page(image as ImageReference, call),
       recognize_batch: (args, call) => ocr.batch(args['images'] as readonly ImageReference[], call),
     },
-    steps: () => thread.runs,
-    activity: () => ({ busy: thread.isBusy, beats: thread.runs }),
+    steps: () => thread.steps,
+    activity: () => ({ busy: thread.isBusy, beats: thread.steps }),
     reconfigure: async (next) => ocr.reconfigure(next as unknown as OcrSpec),
     close: () => thread.close(),
   };

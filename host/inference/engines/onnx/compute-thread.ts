@@ -3,6 +3,7 @@ import { writeSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { raceAbort } from '../../../base/core/abort.ts';
 import { Limiter } from '../../../base/core/async/limiter.ts';
+import { Pulse } from './pulse.ts';
 
 /** A message of the thread that it could not do its work, with the runtime's reason. */
 export interface Refusal {
@@ -22,15 +23,15 @@ const LOOK_MS = 50;
 export class ComputeThread<Loaded extends object, Question, Answer extends object> {
   /** What the thread tells of its model. */
   readonly loaded: Loaded;
-  /** Finished computations. */
-  runs = 0;
+  readonly #pulse: Pulse;
   readonly #worker: Worker;
   readonly #maxMemoryBytes: number;
   readonly #turn = new Limiter(1);
   #isBusy = false;
 
-  private constructor(worker: Worker, loaded: Loaded, maxMemoryBytes: number) {
+  private constructor(worker: Worker, pulse: Pulse, loaded: Loaded, maxMemoryBytes: number) {
     this.#worker = worker;
+    this.#pulse = pulse;
     // A thread that has ended, for example for want of heap, computes nothing more.
     worker.on('error', (error) =>
       setImmediate(() => {
@@ -42,21 +43,28 @@ export class ComputeThread<Loaded extends object, Question, Answer extends objec
   }
 
   /**
-   * Starts the module `entry`, whose first message is `Loaded`. Then it answers each message with one. Rejects with
-   * `RefusedByRuntime` for a model that cannot be loaded. `maxMemoryBytes` is what this process may have in memory.
+   * Starts the module `entry` with `spec` and the buffer of a {@link Pulse} as `pulse`. Its first message is `Loaded`.
+   * Then it answers each message with one. Rejects with `RefusedByRuntime` for a model that cannot be loaded.
+   * `maxMemoryBytes` is what this process may have in memory.
    */
   static async load<Loaded extends object, Question, Answer extends object>(
     entry: URL,
     spec: object,
     maxMemoryBytes: number,
   ): Promise<ComputeThread<Loaded, Question, Answer>> {
-    const worker = new Worker(entry, { workerData: spec });
+    const pulse = new Pulse();
+    const worker = new Worker(entry, { workerData: { ...spec, pulse: pulse.buffer } });
     try {
-      return new ComputeThread(worker, await answerOf<Loaded>(worker, maxMemoryBytes), maxMemoryBytes);
+      return new ComputeThread(worker, pulse, await answerOf<Loaded>(worker, maxMemoryBytes), maxMemoryBytes);
     } catch (error) {
       await worker.terminate();
       throw error;
     }
+  }
+
+  /** Finished computations, and the steps that the thread counts within them. */
+  get steps(): number {
+    return this.#pulse.steps;
   }
 
   get isBusy(): boolean {
@@ -65,16 +73,23 @@ export class ComputeThread<Loaded extends object, Question, Answer extends objec
 
   /**
    * Computes an answer. A call that is aborted while it waits is never computed. One that is computed ends for its
-   * caller, and its computation goes on. Rejects with `RefusedByRuntime` or the signal's reason.
+   * caller, and its computation goes on, or ends at its next step if the thread counts steps. Rejects with
+   * `RefusedByRuntime` or the signal's reason.
    */
   run(question: Question, signal: AbortSignal): Promise<Answer> {
+    const stop = (): void => {
+      this.#pulse.isStopped = true;
+    };
     const work = async (): Promise<Answer> => {
       this.#isBusy = true;
+      this.#pulse.isStopped = signal.aborted;
+      signal.addEventListener('abort', stop, { once: true });
       try {
         this.#worker.postMessage(question);
         return await answerOf<Answer>(this.#worker, this.#maxMemoryBytes);
       } finally {
-        this.runs += 1;
+        signal.removeEventListener('abort', stop);
+        this.#pulse.step();
         this.#isBusy = false;
       }
     };

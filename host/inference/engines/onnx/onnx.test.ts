@@ -300,7 +300,7 @@ Onnx('a call that is aborted while it waits is never computed, and one that runs
     assert.is((await first).message, 'the first caller left');
     assert.ok(thread.isBusy, 'the computation goes on');
     assert.equal((await third).outputs['y']?.data, Float32Array.of(Math.cos(Math.fround(Math.cos(1)))));
-    assert.is(thread.runs, 2);
+    assert.is(thread.steps, 2);
   } finally {
     await thread.close();
   }

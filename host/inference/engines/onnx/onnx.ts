@@ -47,8 +47,8 @@ export async function start(spec: OnnxSpec, _context: StartContext): Promise<Imp
       run: (args, context) => model.run(args as unknown as RunArgs, context),
       describe: async () => model.graph,
     },
-    steps: () => thread.runs,
-    activity: () => ({ busy: thread.isBusy, beats: thread.runs }),
+    steps: () => thread.steps,
+    activity: () => ({ busy: thread.isBusy, beats: thread.steps }),
     close: () => thread.close(),
   };
 }

@@ -1,6 +1,8 @@
 import { fail } from '../../../base/core/errors.ts';
+import { InferenceException } from '../../replicas/process/inference-exception.ts';
 import { ComputeThread, RefusedByRuntime } from '../onnx/compute-thread.ts';
 import { runFailed } from '../onnx/run-failed.ts';
+import type { OnnxTensor } from '../onnx/runtime.ts';
 import type { LoadedPipeline, PipelineAnswer, PipelineQuestion, PipelineSpec } from './pipeline-thread.ts';
 
 export interface PipelineModelSpec extends Omit<PipelineSpec, 'transformers'> {
@@ -37,8 +39,24 @@ export class PipelineModel {
     }
   }
 
-  /** Rejects with the signal's reason, or with `OnnxRunFailed` where the model cannot compute with these inputs. */
-  ask(question: PipelineQuestion, signal: AbortSignal): Promise<PipelineAnswer> {
-    return this.thread.run(question, signal).catch(runFailed(this.name));
+  /**
+   * Rejects with the signal's reason, with `OnnxRunFailed` where the model cannot compute with these inputs, or with
+   * `InferenceException` where its answer has numbers that are not finite. Both call the inputs by `inputs`.
+   */
+  async ask(question: PipelineQuestion, signal: AbortSignal, inputs = 'these inputs'): Promise<PipelineAnswer> {
+    const answer = await this.thread.run(question, signal).catch(runFailed(this.name, `compute with ${inputs}`));
+    if (answer.isNotFinite || !hasOnlyFinite(answer.result))
+      throw new InferenceException(this.name, `it answers numbers that are not finite for ${inputs}`);
+    return answer;
   }
+}
+
+export const isTensor = (result: unknown): result is OnnxTensor =>
+  typeof result === 'object' && result !== null && 'dims' in result && 'data' in result;
+
+/** Returns whether all numbers in JSON are finite. Tensors may have others. */
+function hasOnlyFinite(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || value === null || isTensor(value)) return true;
+  return Object.values(value).every(hasOnlyFinite);
 }

@@ -1,9 +1,18 @@
 // The entry of the thread that runs a pipeline of Transformers.js.
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Refusal } from '../onnx/compute-thread.ts';
+import { Pulse } from '../onnx/pulse.ts';
 import { type OnnxTensor, reasonOf } from '../onnx/runtime.ts';
 import { imageOf, isPixels, type RawImageClass, replaceSharp } from './images/raw-image.ts';
 import { loadTransformers, modelOptions } from './library.ts';
+import {
+  NotFinite,
+  readTokensOf,
+  type Seq2SeqFacts,
+  seq2seqFactsOf,
+  type Seq2SeqPipeline,
+  watched,
+} from './seq2seq/generation.ts';
 import {
   type ExtractionPipeline,
   factsOf,
@@ -28,6 +37,8 @@ export interface PipelineSpec {
 export interface LoadedPipeline {
   /** Of a model for `feature-extraction`. */
   readonly text?: TextModelFacts;
+  /** Of a model that generates texts. */
+  readonly seq2seq?: Seq2SeqFacts;
 }
 
 /**
@@ -44,6 +55,8 @@ export interface PipelineAnswer {
   readonly result?: unknown;
   readonly tokens?: readonly (readonly number[])[];
   readonly vectors?: readonly Float32Array[];
+  /** Whether the pipeline has no result, because numbers are not finite. */
+  readonly isNotFinite?: true;
 }
 
 type Pipeline = (...args: readonly unknown[]) => Promise<unknown>;
@@ -56,29 +69,42 @@ interface Transformers {
 }
 
 const port = parentPort!;
-const spec = workerData as PipelineSpec;
+const spec = workerData as PipelineSpec & { readonly pulse: SharedArrayBuffer };
+const pulse = new Pulse(spec.pulse);
+const SEQ2SEQ = ['summarization', 'translation', 'image-to-text'];
+const GENERATING = [...SEQ2SEQ, 'automatic-speech-recognition'];
 
 try {
   const { Tensor, RawImage, pipeline } = loadTransformers<Transformers>(spec.transformers);
   replaceSharp(RawImage);
   const run = await pipeline(spec.task, spec.folder, { ...modelOptions(spec.threads), dtype: spec.dtype });
   const extraction = run as unknown as ExtractionPipeline;
+  const seq2seq = run as unknown as Seq2SeqPipeline;
+  const isSeq2Seq = SEQ2SEQ.includes(spec.task);
+  const read = (text: string): number[] =>
+    isSeq2Seq ? readTokensOf(seq2seq, text) : tokensOf(extraction.tokenizer, text);
   const answerTo = async (question: PipelineQuestion): Promise<PipelineAnswer> => {
     if ('args' in question) {
       const args = question.args.map((arg) => (isPixels(arg) ? imageOf(RawImage, arg) : arg));
+      if (GENERATING.includes(spec.task)) args.push(watched(args.pop(), pulse));
       return { result: plain(await run(...args)) };
     }
-    if ('texts' in question) return { tokens: question.texts.map((text) => tokensOf(extraction, text)) };
+    if ('texts' in question) return { tokens: question.texts.map(read) };
     return { vectors: await vectorsOf(extraction, Tensor, question.rows, question.pooling) };
   };
   port.on('message', async (question: PipelineQuestion) => {
     try {
       port.postMessage(await answerTo(question));
     } catch (error) {
-      port.postMessage({ reason: reasonOf(error) } satisfies Refusal);
+      const answer: PipelineAnswer | Refusal =
+        error instanceof NotFinite ? { isNotFinite: true } : { reason: reasonOf(error) };
+      port.postMessage(answer);
     }
   });
-  const loaded: LoadedPipeline = spec.task === 'feature-extraction' ? { text: await factsOf(extraction, Tensor) } : {};
+  const loaded: LoadedPipeline = {
+    ...(spec.task === 'feature-extraction' && { text: await factsOf(extraction, Tensor) }),
+    ...(isSeq2Seq && { seq2seq: seq2seqFactsOf(seq2seq) }),
+  };
   port.postMessage(loaded);
 } catch (error) {
   port.postMessage({ reason: reasonOf(error) } satisfies Refusal);

@@ -58,8 +58,8 @@ export async function start(spec: TextGenerationSpec, _context: StartContext): P
     warmUp: async () =>
       void (await generate(model, { prompt: 'Hello', sampling_params: { max_tokens: 1 } }, { signal: UNLIMITED })),
     reconfigure: async (next) => model.reconfigure(next as TextGenerationSpec),
-    steps: () => thread.runs,
-    activity: () => ({ busy: thread.isBusy, beats: thread.runs }),
+    steps: () => thread.steps,
+    activity: () => ({ busy: thread.isBusy, beats: thread.steps }),
     close: () => thread.close(),
   };
 }

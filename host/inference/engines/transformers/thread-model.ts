@@ -52,8 +52,8 @@ export class ThreadModel {
   }
 
   /** Finished computations. */
-  get runs(): number {
-    return this.#thread.runs;
+  get steps(): number {
+    return this.#thread.steps;
   }
 
   get isBusy(): boolean {

@@ -1,14 +1,17 @@
 // Runs in the thread of a pipeline: tokens and vectors of texts.
 import type { OnnxTensor } from '../onnx/runtime.ts';
 
+/** The used part of a tokenizer. */
+export interface Tokenizer {
+  readonly model_max_length: number;
+  readonly pad_token_id?: number;
+  encode(text: string, options: { readonly add_special_tokens: boolean }): number[];
+  get_vocab(): { readonly size: number };
+}
+
 /** The used part of a pipeline for `feature-extraction`. */
 export interface ExtractionPipeline {
-  readonly tokenizer: {
-    readonly model_max_length: number;
-    readonly pad_token_id?: number;
-    encode(text: string, options: { readonly add_special_tokens: boolean }): number[];
-    get_vocab(): { readonly size: number };
-  };
+  readonly tokenizer: Tokenizer;
   readonly model: ((inputs: object) => Promise<Readonly<Record<string, StatesTensor | undefined>>>) & {
     readonly config: { readonly max_position_embeddings?: unknown };
   };
@@ -22,12 +25,8 @@ export type TensorClass = new (type: 'int64', data: BigInt64Array, dims: readonl
 
 export type Pooling = 'mean' | 'cls' | 'last';
 
-/** What is known of a model for texts. */
-export interface TextModelFacts {
-  /** Numbers of a vector. */
-  readonly dimensions: number;
-  /** Number of tokens that the model knows. */
-  readonly vocabulary: number;
+/** What is known of the texts that a model reads. */
+export interface TextFacts {
   /** Most tokens of a text, as far as the tokenizer or the model states it. */
   readonly maxTokens?: number;
   /** Tokens that the model wants before and after a text. */
@@ -35,31 +34,50 @@ export interface TextModelFacts {
   readonly end: readonly number[];
 }
 
+/** What is known of a model for vectors of texts. */
+export interface TextModelFacts extends TextFacts {
+  /** Numbers of a vector. */
+  readonly dimensions: number;
+  /** Number of tokens that the model knows. */
+  readonly vocabulary: number;
+}
+
 /** A longest length from here on means that the tokenizer states none. */
 const NO_LENGTH = 1e9;
 const SAMPLE = 'hello';
 
 /** Returns the tokens of a text, without those that the model wants around it. */
-export const tokensOf = ({ tokenizer }: ExtractionPipeline, text: string): number[] =>
+export const tokensOf = (tokenizer: Tokenizer, text: string): number[] =>
   tokenizer.encode(text, { add_special_tokens: false });
 
-export async function factsOf(pipeline: ExtractionPipeline, Tensor: TensorClass): Promise<TextModelFacts> {
-  const { tokenizer, model } = pipeline;
-  const inner = tokensOf(pipeline, SAMPLE);
+/** Returns the least of the lengths that are stated; undefined if none is. */
+export function leastLength(...lengths: readonly unknown[]): number | undefined {
+  const stated = lengths.filter(
+    (length): length is number => typeof length === 'number' && length > 0 && length < NO_LENGTH,
+  );
+  return stated.length > 0 ? Math.min(...stated) : undefined;
+}
+
+/** `positions` are those that the model states, if it does. */
+export function textFactsOf(tokenizer: Tokenizer, positions: unknown): TextFacts {
+  const inner = tokensOf(tokenizer, SAMPLE);
   const whole = tokenizer.encode(SAMPLE, { add_special_tokens: true });
   const at = whole.findIndex((_, start) => inner.every((token, index) => whole[start + index] === token));
   if (inner.length === 0 || at === -1) throw new Error(`its tokenizer cannot read "${SAMPLE}"`);
-  const lengths = [tokenizer.model_max_length, model.config.max_position_embeddings].filter(
-    (length): length is number => typeof length === 'number' && length > 0 && length < NO_LENGTH,
-  );
-  const [{ length: dimensions }] = (await vectorsOf(pipeline, Tensor, [whole], 'mean')) as [Float32Array];
+  const maxTokens = leastLength(tokenizer.model_max_length, positions);
   return {
-    dimensions,
-    vocabulary: tokenizer.get_vocab().size,
-    ...(lengths.length > 0 && { maxTokens: Math.min(...lengths) }),
+    ...(maxTokens !== undefined && { maxTokens }),
     begin: whole.slice(0, at),
     end: whole.slice(at + inner.length),
   };
+}
+
+export async function factsOf(pipeline: ExtractionPipeline, Tensor: TensorClass): Promise<TextModelFacts> {
+  const { tokenizer, model } = pipeline;
+  const facts = textFactsOf(tokenizer, model.config.max_position_embeddings);
+  const whole = tokenizer.encode(SAMPLE, { add_special_tokens: true });
+  const [{ length: dimensions }] = (await vectorsOf(pipeline, Tensor, [whole], 'mean')) as [Float32Array];
+  return { dimensions, vocabulary: tokenizer.get_vocab().size, ...facts };
 }
 
 /** Returns a vector for each list of tokens, of which none is empty. Shorter lists are filled up. */

@@ -1,6 +1,5 @@
 // Runs in a replica: a pipeline of Transformers.js over the ONNX Runtime.
 import type { AanaError } from '../../../base/core/errors.ts';
-import { InferenceException } from '../../replicas/process/inference-exception.ts';
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
 import type { CallContext } from '../../rpc/index.ts';
 import type { ImageReference } from '../../../base/schemas/index.ts';
@@ -10,7 +9,8 @@ import type { OnnxTensor } from '../onnx/runtime.ts';
 import { answerOf, requireRoom } from '../onnx/tensors.ts';
 import { wrongArgument } from '../wrong-argument.ts';
 import type { Pixels } from './images/raw-image.ts';
-import { PipelineModel, type PipelineModelSpec } from './pipeline-model.ts';
+import { isTensor, PipelineModel, type PipelineModelSpec } from './pipeline-model.ts';
+import { Seq2Seq, type Seq2SeqArguments } from './seq2seq/seq2seq.ts';
 import { type SpeechSpec, transcription } from './speech/transcription.ts';
 import { TextVectors } from './text-vectors.ts';
 import type { Pooling } from './token-vectors.ts';
@@ -26,6 +26,11 @@ interface ExtractionSpec extends TransformersSpec, EmbedderSpec {
   readonly max_seq_length?: number;
 }
 
+/** The further configuration of a model that generates texts. */
+interface Seq2SeqSpec extends TransformersSpec {
+  readonly generation_kwargs?: Seq2SeqArguments;
+}
+
 type Item = string | ImageReference;
 type CallArgs = { readonly inputs: Item | readonly Item[] } & Readonly<Record<string, unknown>>;
 
@@ -36,6 +41,16 @@ interface Task {
   readonly needs?: readonly [name: string, example: unknown];
   readonly options: readonly string[];
 }
+
+/** Arguments of tasks that generate texts. */
+const GENERATION = [
+  'max_new_tokens',
+  'min_new_tokens',
+  'no_repeat_ngram_size',
+  'repetition_penalty',
+  'num_beams',
+  'do_sample',
+];
 
 const TASKS = {
   'feature-extraction': { options: ['pooling', 'normalize'] },
@@ -48,6 +63,9 @@ const TASKS = {
   'image-classification': { readsImages: true, options: ['top_k'] },
   'object-detection': { readsImages: true, options: ['threshold', 'percentage'] },
   'question-answering': { needs: ['context', 'This is an example.'], options: ['top_k'] },
+  summarization: { options: [...GENERATION, 'truncation'] },
+  translation: { options: [...GENERATION, 'truncation', 'src_lang', 'tgt_lang'] },
+  'image-to-text': { readsImages: true, options: GENERATION },
 } as const satisfies Readonly<Record<string, Task>>;
 type TaskName = keyof typeof TASKS;
 
@@ -58,14 +76,16 @@ export async function start(spec: TransformersSpec, context: StartContext): Prom
   const model = await PipelineModel.load(spec);
   const { thread } = model;
   const life = {
-    steps: () => thread.runs,
-    activity: () => ({ busy: thread.isBusy, beats: thread.runs }),
+    steps: () => thread.steps,
+    activity: () => ({ busy: thread.isBusy, beats: thread.steps }),
     close: () => thread.close(),
   };
   const info = { model: model.name, task: spec.task, dtype: spec.dtype };
   if (spec.task === 'automatic-speech-recognition')
     return { info, ...life, ...(await transcription(model, spec as TransformersSpec & SpeechSpec, context)) };
-  const pipeline = new Pipeline(spec.task, model, context.artifactPath);
+  const { seq2seq: facts } = thread.loaded;
+  const seq2seq = facts && new Seq2Seq(model, facts, present((spec as Seq2SeqSpec).generation_kwargs ?? {}));
+  const pipeline = new Pipeline(spec.task, model, context.artifactPath, seq2seq);
   const vectors = embeddings(spec, model);
   return {
     ...life,
@@ -88,14 +108,19 @@ function embeddings(spec: TransformersSpec, model: PipelineModel) {
 }
 
 class Pipeline {
-  readonly #name: string;
   readonly #taskName: TaskName;
   readonly #task: Task;
   readonly #model: PipelineModel;
   readonly #artifactPath: StartContext['artifactPath'];
+  readonly #seq2seq: Seq2Seq | undefined;
 
-  constructor(task: TaskName, model: PipelineModel, artifactPath: StartContext['artifactPath']) {
-    this.#name = model.name;
+  constructor(
+    task: TaskName,
+    model: PipelineModel,
+    artifactPath: StartContext['artifactPath'],
+    seq2seq: Seq2Seq | undefined,
+  ) {
+    this.#seq2seq = seq2seq;
     this.#taskName = task;
     this.#task = TASKS[task];
     this.#model = model;
@@ -104,14 +129,15 @@ class Pipeline {
 
   /** Computes one text or image after the other, so it has the same result alone and in a list. */
   async call({ inputs, ...args }: CallArgs, { signal, progress }: CallContext): Promise<unknown> {
-    const rest = this.#arguments(args);
     const items = isList(inputs) ? inputs : [inputs];
     const { readsImages = false } = this.#task;
     if (items.some((item) => (typeof item === 'string') === readsImages))
       throw this.#wrong('inputs', `${this.#taskName} reads ${readsImages ? 'images' : 'texts'}`);
+    const rest = await this.#arguments(items, args, signal);
     const results: unknown[] = [];
-    for (const item of items) {
-      results.push(await this.#run([await this.#read(item), ...rest], signal));
+    for (const [index, item] of items.entries()) {
+      const name = isList(inputs) ? `inputs.${index}` : undefined;
+      results.push(await this.#run([await this.#read(item), ...rest], signal, name));
       requireRoom(results.filter(isTensor), 'list');
       progress?.(results.length / items.length);
     }
@@ -121,8 +147,9 @@ class Pipeline {
 
   async tryOut(): Promise<void> {
     const { needs, readsImages } = this.#task;
-    const rest = this.#arguments(needs ? { [needs[0]]: needs[1] } : {});
-    await this.#run([readsImages ? BLACK : 'Hello', ...rest], UNLIMITED);
+    const item = readsImages ? BLACK : 'Hello';
+    const args = needs ? { [needs[0]]: needs[1] } : { ...this.#seq2seq?.example };
+    await this.#run([item, ...(await this.#arguments([item], args, UNLIMITED))], UNLIMITED);
   }
 
   async #read(item: Item): Promise<string | Pixels> {
@@ -131,25 +158,30 @@ class Pipeline {
     return { pixels, width, height };
   }
 
-  /** Returns the arguments of the pipeline after the text. Throws `ValidationError` for those of other tasks. */
-  #arguments(args: Readonly<Record<string, unknown>>): unknown[] {
+  /**
+   * Returns the arguments of the pipeline after the text. Rejects with `ValidationError` for those of other tasks, and
+   * for texts as {@link Seq2Seq.options} does.
+   */
+  async #arguments(
+    items: readonly unknown[],
+    args: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<unknown[]> {
     const { needs, options } = this.#task;
-    const given = Object.entries(args).filter(([, value]) => value !== undefined && value !== null);
+    const given = Object.entries({ ...this.#seq2seq?.defaults, ...present(args) });
     const known = [...(needs ? [needs[0]] : []), ...options];
     for (const [name] of given)
       if (!known.includes(name)) throw this.#wrong(name, `is not an argument of ${this.#taskName}`);
     if (needs && !given.some(([name]) => name === needs[0]))
       throw this.#wrong(needs[0], `is missing; ${this.#taskName} needs it`);
     const chosen = Object.fromEntries(given.filter(([name]) => options.includes(name)));
+    if (this.#seq2seq) return [await this.#seq2seq.options(items, chosen, signal)];
     return needs ? [args[needs[0]], chosen] : [chosen];
   }
 
-  async #run(args: readonly unknown[], signal: AbortSignal): Promise<unknown> {
-    const { result } = await this.#model.ask({ args }, signal);
-    const unpacked = isTensor(result) ? withoutBatch(result) : result;
-    if (!isTensor(unpacked) && !hasOnlyFinite(unpacked))
-      throw new InferenceException(this.#name, 'it answers numbers that are not finite');
-    return unpacked;
+  async #run(args: readonly unknown[], signal: AbortSignal, inputs?: string): Promise<unknown> {
+    const { result } = await this.#model.ask({ args }, signal, inputs);
+    return isTensor(result) ? withoutBatch(result) : result;
   }
 
   #wrong(name: string, msg: string): AanaError {
@@ -160,16 +192,11 @@ class Pipeline {
 /** An image for trying. */
 const BLACK: Pixels = { pixels: new Uint8Array(3 * 64 * 64), width: 64, height: 64 };
 
-const isList = (inputs: CallArgs['inputs']): inputs is readonly Item[] => Array.isArray(inputs);
+/** Returns the arguments that are neither undefined nor null. */
+const present = <Of extends object>(args: Of): Of =>
+  Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined && value !== null)) as Of;
 
-const isTensor = (result: unknown): result is OnnxTensor =>
-  typeof result === 'object' && result !== null && 'dims' in result && 'data' in result;
+const isList = (inputs: CallArgs['inputs']): inputs is readonly Item[] => Array.isArray(inputs);
 
 /** Returns the tensor of the only text of a batch. */
 const withoutBatch = ({ type, dims: [, ...dims], data }: OnnxTensor): OnnxTensor => ({ type, dims, data });
-
-/** Returns whether all numbers in JSON are finite. */
-function hasOnlyFinite(value: unknown): boolean {
-  if (typeof value === 'number') return Number.isFinite(value);
-  return typeof value !== 'object' || value === null || Object.values(value).every(hasOnlyFinite);
-}

@@ -6,8 +6,11 @@ const PREPROCESSOR = ['preprocessor_config.json'];
 /** The files of a model beside `config.json`. */
 interface TaskFiles {
   readonly configuration: readonly string[];
-  /** Whether an encoder and a decoder are files of their own where the configuration says that the model has both. */
-  readonly generates?: boolean;
+  /**
+   * Whether an encoder and a decoder are files of their own: always, or where the configuration says that the model has
+   * both.
+   */
+  readonly generates?: 'always' | 'where stated';
 }
 
 const TEXT: TaskFiles = { configuration: TOKENIZER };
@@ -23,7 +26,10 @@ const TASKS = {
   'text-generation': TEXT,
   'image-classification': IMAGE,
   'object-detection': IMAGE,
-  'automatic-speech-recognition': { configuration: [...TOKENIZER, ...PREPROCESSOR], generates: true },
+  'automatic-speech-recognition': { configuration: [...TOKENIZER, ...PREPROCESSOR], generates: 'where stated' },
+  summarization: { configuration: TOKENIZER, generates: 'always' },
+  translation: { configuration: TOKENIZER, generates: 'always' },
+  'image-to-text': { configuration: [...TOKENIZER, ...PREPROCESSOR], generates: 'always' },
 } as const satisfies Readonly<Record<string, TaskFiles>>;
 
 export type TaskName = keyof typeof TASKS;
@@ -41,7 +47,12 @@ export function filesOf(
   if (config['model_type'] === 'whisper')
     throw fail('ModelFormatError', `${id} is a Whisper model: use it with a WhisperDeployment`, { data: { file: id } });
   const { configuration, generates }: TaskFiles = TASKS[task];
-  if (generates !== true || config['is_encoder_decoder'] !== true) return { configuration, models: ['model'] };
+  const hasBoth = config['is_encoder_decoder'] === true;
+  if (generates === 'always' && !hasBoth)
+    throw fail('ModelFormatError', `${id} has no encoder and decoder (is_encoder_decoder), so it is not for ${task}`, {
+      data: { file: id },
+    });
+  if (generates === undefined || !hasBoth) return { configuration, models: ['model'] };
   return {
     configuration: [...configuration, 'generation_config.json'],
     models: ['encoder_model', 'decoder_model_merged'],

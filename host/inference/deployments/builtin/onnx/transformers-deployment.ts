@@ -19,6 +19,7 @@ import { VAD_MODEL } from '../speech/vad-deployment.ts';
 import { onnxMemory, onnxReplica, onnxReplicaSpec, requireProcessors } from './onnx-replica.ts';
 import { pullPipeline } from './pipeline-files.ts';
 import { TASK_NAMES, type TaskName } from './pipeline-tasks.ts';
+import { SEQ2SEQ_TASKS, seq2seqArguments, seq2seqKeys } from './seq2seq-task.ts';
 import {
   TEXT_GENERATION,
   textGenerationKeys,
@@ -61,16 +62,22 @@ const speech = {
     .describe(`\`${SPEECH}\`: code of the language that the model hears. Default: \`en\`.`),
 };
 
-/** The keys that only one task has. */
-const OWN_KEYS = { [EMBEDDINGS]: embeddings, [SPEECH]: speech, [TEXT_GENERATION]: textGenerationKeys };
+/** The keys that only some tasks have. */
+const OWN_KEYS: Readonly<Record<string, object>> = {
+  [EMBEDDINGS]: embeddings,
+  [SPEECH]: speech,
+  [TEXT_GENERATION]: textGenerationKeys,
+  ...Object.fromEntries(SEQ2SEQ_TASKS.map((task) => [task, seq2seqKeys])),
+};
 
 type Config = z.infer<typeof fields>;
 
-/** Returns the keys of a configuration that belong to another task. */
-const foreignKeys = ({ task, ...config }: Config): string[] =>
-  Object.entries(OWN_KEYS).flatMap(([other, keys]) =>
-    other === task ? [] : Object.keys(keys).filter((key) => config[key as keyof typeof config] !== undefined),
-  );
+/** Returns the keys of a configuration that belong to other tasks. */
+function foreignKeys({ task, ...config }: Config): string[] {
+  const own = Object.keys(OWN_KEYS[task] ?? {});
+  const all = new Set(Object.values(OWN_KEYS).flatMap(Object.keys));
+  return [...all].filter((key) => config[key as keyof typeof config] !== undefined && !own.includes(key));
+}
 
 const fields = z.strictObject({
   model_id: z
@@ -94,6 +101,7 @@ const fields = z.strictObject({
   ...embeddings,
   ...speech,
   ...textGenerationKeys,
+  ...seq2seqKeys,
 });
 
 const schema = fields.refine(hasDefaultPrompt, NO_DEFAULT_PROMPT).superRefine((config, context) => {
@@ -165,6 +173,7 @@ const pipelineMethods = {
         .describe('`zero-shot-classification`: the sentence about a label. Default: `This example is {}.`'),
       multi_label: z.boolean().nullish().describe('`zero-shot-classification`: whether several labels may be right.'),
       context: text.nullish().describe('`question-answering`: the text that has the answer.'),
+      ...seq2seqArguments,
     }),
     output: z.unknown(),
   }),
@@ -222,12 +231,12 @@ const VARIANTS: ReadonlyMap<string, DeploymentDefinition> = new Map<string, Depl
 ]);
 
 async function pipelineSpec(
-  { model_id: id, dtype = 'fp32' }: Config,
+  { model_id: id, dtype = 'fp32', generation_kwargs }: Config,
   task: TaskName,
   context: PrepareContext,
 ): Promise<{ readonly bytes: number; readonly spec: ReplicaSpec }> {
   const { bytes, folder } = await pullPipeline(id, task, weightSuffix(dtype), context);
-  return { bytes, spec: { folder, dtype } };
+  return { bytes, spec: { folder, dtype, generation_kwargs } };
 }
 
 /** Returns the part of a replica's spec for the methods for embeddings. */
