@@ -259,6 +259,8 @@ export interface HttpExchange {
 
 export interface DeploymentCallOptions extends RequestContext {
   readonly signal: AbortSignal;
+  /** The model that the call is for, of a deployment with many. */
+  readonly multiplexedModelId?: string | undefined;
   /** Places that the invocation has reserved. The call uses the place at its deployment. */
   readonly places?: KeptPlaces | undefined;
   /** Called with the progress of the call: while it waits for a model (`loading`), and then its own (`running`). */

@@ -374,6 +374,31 @@ const counting: FakeHost = {
   },
 };
 
+Endpoint('name the model of a deployment with many, and the fakes tell it', async () => {
+  const words: Record<string, string> = { de: 'Hund', fr: 'chien' };
+  const translate = ({ word }: { word: string }, { multiplexedModelId: model = '' }): string => words[model] ?? word;
+  const { output, calls } = await act(
+    async (ctx) => {
+      const german = ctx.deployment('glossary').options({ multiplexedModelId: 'de' });
+      const told: string[] = [];
+      for (const one of [german, german.options({ multiplexedModelId: 'fr' }), german.options({}), ctx.llm('glossary')])
+        told.push(await one.call('translate', { word: 'dog' }));
+      const llm = ctx.llm('glossary').options({ multiplexedModelId: 'fr' });
+      return { text: [...told, (await llm.countTokens({ text: 'a' })).tokens].join() };
+    },
+    { deployments: { glossary: { translate, count_tokens: () => ({ tokens: 1, max_tokens: 2 }) } } },
+  );
+  assert.equal(output, { text: 'Hund,chien,Hund,dog,1' });
+  assert.equal(
+    calls.map(({ multiplexedModelId }) => multiplexedModelId),
+    ['de', 'fr', 'de', undefined, 'fr'],
+  );
+  assert.equal(calls.at(-1), {
+    ...{ deployment: 'glossary', method: 'count_tokens', args: { text: 'a' } },
+    multiplexedModelId: 'fr',
+  });
+});
+
 Endpoint('wait for several calls of the host with Promise.all, also when one fails', async () => {
   const plugin = unary(async (ctx) => {
     const both = await Promise.all([ctx.llm.countTokens({ text: 'ab' }), ctx.llm.countTokens({ text: 'c' })]);

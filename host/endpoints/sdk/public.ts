@@ -12,6 +12,7 @@ export {
   type ChatOptions,
   Deployment,
   type DeploymentArgs,
+  type DeploymentOptions,
   type Diarization,
   type DialogInput,
   DiarizationDeployment,

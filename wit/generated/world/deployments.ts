@@ -16,6 +16,7 @@ export interface Chunks extends Disposable {
 export interface Deployments {
   /**
    * Calls a method. `args` is a JSON object with its parameters by name. `{"$audio": n}` in it stands for `audio[n]`.
+   * Its member `$model`, a text, is no parameter: it names the model of a deployment that has many.
    */
   call(deployment: string, method: string, args: string, audio: readonly Audio[]): string;
   /** Calls a streaming method. Dropping the stream cancels it. */

@@ -58,16 +58,30 @@ function branchesOf(schema: z.ZodMiniType): readonly object[] {
 /** Arguments by name. They may contain an {@link Audio} or an {@link Image} at any depth. */
 export type DeploymentArgs = Readonly<Record<string, unknown>>;
 
+/** Options of all calls of a deployment. */
+export interface DeploymentOptions {
+  /** The model that the calls are for, of a deployment with many: 1 to 256 characters. */
+  readonly multiplexedModelId?: string | undefined;
+}
+
 /** A deployed model of any kind. */
 export class Deployment {
   readonly name: string;
   readonly #host: Host;
   readonly #scope: HandleScope;
+  readonly #options: DeploymentOptions;
 
-  constructor(name: string, host: Host, scope: HandleScope) {
+  constructor(name: string, host: Host, scope: HandleScope, options: DeploymentOptions = {}) {
     this.name = name;
     this.#host = host;
     this.#scope = scope;
+    this.#options = options;
+  }
+
+  /** Returns the same deployment, whose calls have these options. */
+  options(options: DeploymentOptions): this {
+    const Class = this.constructor as new (...args: ConstructorParameters<typeof Deployment>) => this;
+    return new Class(this.name, this.#host, this.#scope, { ...this.#options, ...options });
   }
 
   /** Calls a method. Resolves with its result. */
@@ -77,7 +91,7 @@ export class Deployment {
 
   /** Calls a streaming method when its stream is first read. */
   stream<T = unknown, Returned = unknown>(method: string, args: DeploymentArgs = {}): Stream<T, Returned> {
-    const { json, audio, images } = encodeArgs(args);
+    const { json, audio, images } = this.#encoded(args);
     const { deployments } = this.#host;
     const open = (): Chunks =>
       images.length === 0
@@ -90,13 +104,18 @@ export class Deployment {
   protected answer<T, R>(method: string, args: DeploymentArgs, then: (answer: T) => R): Promise<R> {
     const { deployments } = this.#host;
     return preparedPromise(
-      () => encodeArgs(args),
+      () => this.#encoded(args),
       ({ json, audio, images }) =>
         images.length === 0
           ? deployments.call(this.name, method, json, audio)
           : deployments.callWithImages(this.name, method, json, audio, images),
       (answer) => then(JSON.parse(answer) as T),
     );
+  }
+
+  #encoded(args: DeploymentArgs): ReturnType<typeof encodeArgs> {
+    const { multiplexedModelId: model } = this.#options;
+    return encodeArgs(model === undefined ? args : { ...args, ...{ $model: model } });
   }
 
   /** Calls a method whose result can be the output of an endpoint unchanged. */

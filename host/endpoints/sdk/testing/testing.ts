@@ -7,6 +7,7 @@ import { type FakeVectors, fakeVectors } from './fake-vectors.ts';
 import { wellFormed } from '../guest/well-formed.ts';
 import type { FrameOptions, VideoFacts } from '../../../base/schemas/index.ts';
 import { HostError, toErrorRecord } from '../host-error.ts';
+import type { DeploymentOptions } from '../capabilities/deployments.ts';
 import type { Chunks, Deployments } from '../../../../wit/generated/world/deployments.ts';
 import type { Audio, Frames, Image, Media, Source, Video } from '../../../../wit/generated/world/media.ts';
 import type { Remote, Task } from '../../../../wit/generated/world/remote.ts';
@@ -18,9 +19,16 @@ import { fromBase64, toBase64 } from '../guest/base64.ts';
 
 /**
  * The methods of a deployment. They get the arguments that a deployment gets, with the fake audio and images in place
- * of their handles.
+ * of their handles, and the options of the call.
  */
-export type FakeDeployment = Readonly<Record<string, (args: never) => unknown>>;
+export type FakeDeployment = Readonly<Record<string, (args: never, options: DeploymentOptions) => unknown>>;
+
+/** A call of a deployment. */
+export interface FakeCall extends DeploymentOptions {
+  readonly deployment: string;
+  readonly method: string;
+  readonly args: unknown;
+}
 
 export interface FakeAudio {
   readonly duration: number;
@@ -116,7 +124,7 @@ export interface RunResult {
   /** Outbound requests in order. */
   readonly requests: readonly FakeRequest[];
   /** Calls of deployments in order. */
-  readonly calls: readonly { readonly deployment: string; readonly method: string; readonly args: unknown }[];
+  readonly calls: readonly FakeCall[];
 }
 
 /**
@@ -193,7 +201,7 @@ async function settled<T>(promise: PromiseLike<T>): Promise<T> {
 class FakeRun {
   readonly written: unknown[] = [];
   readonly logs: { level: LogLevel; message: string; fields: unknown }[] = [];
-  readonly calls: { deployment: string; method: string; args: unknown }[] = [];
+  readonly calls: FakeCall[] = [];
   readonly progress: { fraction: number; text: string; until?: number }[] = [];
   readonly requests: FakeRequest[] = [];
   answer: FakeAnswer | undefined;
@@ -406,8 +414,14 @@ class FakeRun {
       if ('$image' in value) return this.#images.get(this.#still(images[Number(value.$image)], 'image'));
       return value;
     });
-    this.calls.push({ deployment, method, args: decoded });
-    return call.call(target, decoded as never);
+    const { $model: multiplexedModelId, ...rest } = decoded as { readonly $model?: string };
+    this.calls.push({
+      deployment,
+      method,
+      args: rest,
+      ...(multiplexedModelId !== undefined && { multiplexedModelId }),
+    });
+    return call.call(target, rest as never, { multiplexedModelId });
   }
 
   /** Returns a handle in a call. Throws when it is not open. */

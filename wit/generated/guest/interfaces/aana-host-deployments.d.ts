@@ -4,6 +4,7 @@
 declare module 'aana:host/deployments@0.1.0' {
   /**
    * Calls a method. `args` is a JSON object with its parameters by name. `{"$audio": n}` in it stands for `audio[n]`.
+   * Its member `$model`, a text, is no parameter: it names the model of a deployment that has many.
    */
   export function call(deployment: string, method: string, args: string, audio: Array<Audio>): string;
   /**

@@ -21,6 +21,7 @@ import { isCapability } from '../catalogue.ts';
 import { ClientOutput } from './client-output.ts';
 import { HeldChars, heldCharsLimits } from './held-chars.ts';
 import { InvocationProgress } from './invocation-progress.ts';
+import { withModelArgument } from './model-argument.ts';
 import { callHost } from '../index.ts';
 import type { RequestUrls } from './request-urls.ts';
 import type { CapabilityScope, Resource } from './scope.ts';
@@ -310,7 +311,7 @@ export class InvocationScope {
       throw fail('DeploymentDenied', `deployment ${name} cannot be called: ${refusal}`, {
         data: { deployment: name },
       });
-    return this.#options.ports.deployments.handle(name);
+    return withModelArgument(this.#options.ports.deployments.handle(name));
   }
 
   #track(helper: Promise<string>): Promise<string> {
