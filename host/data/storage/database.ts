@@ -1,4 +1,5 @@
 import type { KeptVectors } from './kept-vectors.ts';
+import type { FoundCollections } from './repositories/vectors/found-collections.ts';
 
 /** Databases with an adapter. */
 export type Dialect = 'sqlite' | 'postgresql';
@@ -40,6 +41,8 @@ export interface Connection {
   loadVectors(): Promise<void>;
   /** Undefined where none are kept, and in a transaction, whose own changes they would lack. */
   readonly keptVectors: KeptVectors | undefined;
+  /** Undefined where nothing is gained, and in a transaction, which ends with the failure of a wrong guess. */
+  readonly foundCollections: FoundCollections | undefined;
 }
 
 export interface WriteOptions {

@@ -21,6 +21,7 @@ export async function lend<T>(connection: Connection, work: (lent: Connection) =
       notifyHere: async (message) => lent().notifyHere(message),
       loadVectors: async () => lent().loadVectors(),
       keptVectors: connection.keptVectors,
+      foundCollections: connection.foundCollections,
     });
   } finally {
     isOver = true;

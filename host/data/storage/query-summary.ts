@@ -25,6 +25,7 @@ export class QuerySummary {
       notifyHere: (message) => connection.notifyHere(message),
       loadVectors: () => connection.loadVectors(),
       keptVectors: connection.keptVectors,
+      foundCollections: connection.foundCollections,
     };
   }
 

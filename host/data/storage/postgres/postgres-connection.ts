@@ -4,6 +4,7 @@ import { AanaError } from '../../../base/core/errors.ts';
 import type { Connection, Row, Statement, Value } from '../database.ts';
 import { databaseError, UnknownOutcomeError } from '../errors.ts';
 import { lend } from '../lent-connection.ts';
+import type { FoundCollections } from '../repositories/vectors/found-collections.ts';
 import { type Failure, failureOf, isUndecided } from './postgres-errors.ts';
 
 export interface ConnectionOptions {
@@ -15,6 +16,7 @@ export interface ConnectionOptions {
   readonly answerTimeoutMs: number;
   /** The time for the answer to `begin`, which a reachable server sends at once. */
   readonly beginTimeoutMs: number;
+  readonly foundCollections: FoundCollections;
   /** Called with each notification for this process when its transaction is committed. */
   readonly tellHere: (message: string) => void;
 }
@@ -48,6 +50,7 @@ export class PostgresConnection implements Connection {
   #answerTimeoutMs: number;
   #lost: Error | undefined;
   #isReadOnly = false;
+  #isInTransaction = false;
   /** The first failure of the transaction. */
   #failed: AanaError | undefined;
 
@@ -95,6 +98,10 @@ export class PostgresConnection implements Connection {
 
   readonly keptVectors = undefined;
 
+  get foundCollections(): FoundCollections | undefined {
+    return this.#isInTransaction ? undefined : this.#options.foundCollections;
+  }
+
   async loadVectors(): Promise<void> {
     const { client } = this.#options;
     if (forVectors.has(client)) return;
@@ -113,6 +120,7 @@ export class PostgresConnection implements Connection {
     this.#notifications.clear();
     this.#notificationsHere.clear();
     this.#failed = undefined;
+    this.#isInTransaction = true;
     this.#answerTimeoutMs = isUnlimited ? 0 : this.#options.answerTimeoutMs;
     const begun = this.#send({ text: 'begin' }, this.#options.beginTimeoutMs);
     try {
@@ -128,6 +136,7 @@ export class PostgresConnection implements Connection {
       if (!this.#lost) await this.#send({ text: 'rollback' }, this.#options.beginTimeoutMs).catch(this.lose);
       throw error;
     } finally {
+      this.#isInTransaction = false;
       this.#answerTimeoutMs = this.#options.answerTimeoutMs;
     }
   }

@@ -5,6 +5,7 @@ import type { Logger } from '../../../base/core/log/logger.ts';
 import type { Connection, Database, WriteOptions } from '../database.ts';
 import { databaseError } from '../errors.ts';
 import { lend } from '../lent-connection.ts';
+import { FoundCollections } from '../repositories/vectors/found-collections.ts';
 import { type Listener, Listeners } from '../listeners.ts';
 import { batchingSocket } from './batching-socket.ts';
 import { hearNotifications } from './notifications.ts';
@@ -64,6 +65,7 @@ export class PostgresDatabase implements Database {
   readonly #servers: Servers;
   readonly #client: ClientConfig;
   readonly #listeners: Listeners;
+  readonly #foundCollections = new FoundCollections();
   #listening: Promise<void> | undefined;
   readonly #ending = new AbortController();
   readonly #pool: ServerPool;
@@ -201,6 +203,7 @@ export class PostgresDatabase implements Database {
       now: this.now,
       answerTimeoutMs,
       beginTimeoutMs: connectionTimeoutMs,
+      foundCollections: this.#foundCollections,
       tellHere: (message) => this.#listeners.tell(message),
     });
     client.on('error', connection.lose);

@@ -25,6 +25,7 @@ export class SqliteConnection implements Connection {
 
   readonly now: () => number;
   readonly keptVectors: KeptVectors | undefined;
+  readonly foundCollections = undefined;
 
   private constructor(handle: SqliteHandle, path: string, { now, keptVectors }: SqliteConnectionOptions) {
     this.#handle = handle;

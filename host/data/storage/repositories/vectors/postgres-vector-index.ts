@@ -84,7 +84,7 @@ export class PostgresVectorIndex implements VectorIndex {
           `select id, -(embedding <#> $1::vector) as similarity from ${this.#table} where ${sql}
            order by ${order} limit $2`,
         ),
-        [`[${vector.join(',')}]`, limit, ...values],
+        [binaryOf(vector), limit, ...values],
       );
     const [found] = await Promise.all([search('embedding <#> $1::vector'), settings]);
     // The search in the index ends after so many chunks. Then few of them satisfy the filter, and all are compared.
@@ -129,6 +129,19 @@ function unavailable(reason: string, advice: string, cause?: unknown): AanaError
     `PostgreSQL cannot store vectors: ${reason}; ${advice} (pgvector ${LEAST_VERSION} or newer)`,
     { cause },
   );
+}
+
+/** Bytes before the numbers of a vector: how many there are, and two that are 0. */
+const HEADER_BYTES = 4;
+
+/** Returns a vector in the binary format of pgvector, which takes much less time than a text to write and to read. */
+function binaryOf(vector: Float32Array): Uint8Array {
+  const bytes = new Uint8Array(HEADER_BYTES + vector.byteLength);
+  const view = new DataView(bytes.buffer);
+  view.setUint16(0, vector.length);
+  for (let n = 0; n < vector.length; n += 1)
+    view.setFloat32(HEADER_BYTES + n * Float32Array.BYTES_PER_ELEMENT, vector[n] ?? 0);
+  return bytes;
 }
 
 /** Returns words with their places, as PostgreSQL reads them. */

@@ -6,6 +6,7 @@ import { type ChunkRow, checkLength, type StoredChunk, storedChunk } from './chu
 import { conditionOf } from './filter.ts';
 import { sql } from './statements.ts';
 import { vectorIndexOf } from './vector-index-of.ts';
+import type { VectorCollection } from './vector-repository.ts';
 import { questionWords } from './words.ts';
 
 /** A question with a vector, a text, or both. */
@@ -19,6 +20,8 @@ export interface VectorSearch {
   readonly filter?: VectorFilter | undefined;
   /** Most results, from 1 to 100. Default: 10. */
   readonly limit?: number | undefined;
+  /** Called with the collection once it is found. */
+  readonly onFound?: ((collection: VectorCollection) => void) | undefined;
 }
 
 /** How well a chunk fits. */

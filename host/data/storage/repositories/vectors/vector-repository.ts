@@ -38,8 +38,8 @@ export interface VectorCollection extends VectorSpace {
   readonly created_at: number;
 }
 
-/** A collection as its row has it. */
-interface CollectionRow extends VectorCollection {
+/** A collection as its row has it. Its model and its dimensions never change. */
+export interface CollectionRow extends VectorCollection {
   readonly id: number;
   readonly version: number;
 }
@@ -236,11 +236,26 @@ export class VectorRepository extends CallerRepository {
    * model, and `ValidationError`.
    */
   async search(name: string, search: VectorSearch): Promise<FoundChunk[]> {
-    const collection = await this.#require(name);
+    checkName(name, COLLECTION);
+    const { foundCollections } = this.connection;
+    const finding = this.#find(name);
+    const known = foundCollections?.find(this.owner, name);
+    // Sent together with the statement that finds the collection. It counts if the name still stands for the same one.
+    const early = known && this.#searchIn(known, search);
+    early?.catch(() => {});
+    const found = await finding;
+    if (found) search.onFound?.(collectionOf(found));
+    if (early && known?.id === found?.id) return await early;
+    foundCollections?.keep(this.owner, name, found);
+    if (!found) throw notFound('collection', name);
+    return await this.#searchIn(found, search);
+  }
+
+  async #searchIn(collection: CollectionRow, search: VectorSearch): Promise<FoundChunk[]> {
     if (search.vector) requireModel(collection, search.model);
     const vector = search.vector && checkVector(search.vector, collection.dimensions, 'vector');
     return await searchCollection(this.connection, collection, { ...search, vector }).catch(async (error: unknown) => {
-      throw (await this.#isGone(collection, error)) ? notFound('collection', name) : error;
+      throw (await this.#isGone(collection, error)) ? notFound('collection', collection.name) : error;
     });
   }
 
