@@ -132,6 +132,8 @@ export interface VectorQuery {
   readonly text?: string | undefined;
   readonly filter: VectorFilter | undefined;
   readonly limit: number;
+  /** Called with the collection once it is found. */
+  readonly onFound?: ((collection: CollectionRow) => void) | undefined;
 }
 
 /** The stored media of the application. Each call runs `work` in one transaction. Only `write` may change rows. */

@@ -1,7 +1,7 @@
 import { type AanaError, fail } from '../../../base/core/errors.ts';
 import type { Metadata, VectorFilter } from '../../../base/schemas/vectors/vector-filter.ts';
 import type { Chunk, FoundChunk, Query, VectorsCalls } from '../../../../wit/generated/world/vectors.ts';
-import type { ChunkRow, FoundRow, NewChunkRow, VectorQuery } from '../ports.ts';
+import type { ChunkRow, CollectionRow, FoundRow, NewChunkRow, VectorQuery } from '../ports.ts';
 import { bytesOfBase64 } from './scope/base64.ts';
 import { computingCost } from './scope/computing-cost.ts';
 import type { CallsOf } from './scope/scope.ts';
@@ -42,7 +42,10 @@ export const vectorsCalls: CallsOf<keyof VectorsCalls> = {
   async 'vectors.search'({ user, plugin, charge }, name, query) {
     const search = searchOf(query);
     charge(computingCost.words(query.text?.length ?? 0));
-    return (await user.vectors.read(plugin, (vectors) => vectors.search(name, search))).map(witFound);
+    const onFound = ({ chunks, dimensions }: CollectionRow): void => {
+      if (search.vector) charge(computingCost.search(chunks * dimensions));
+    };
+    return (await user.vectors.read(plugin, (vectors) => vectors.search(name, { ...search, onFound }))).map(witFound);
   },
 };
 

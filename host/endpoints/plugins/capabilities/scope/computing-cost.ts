@@ -18,4 +18,9 @@ export const computingCost = {
   words: (chars: number): number => chars / 8_000,
   /** Checking and storing vectors of so many numbers together. */
   vectors: (numbers: number): number => numbers / 100_000,
+  /**
+   * Searching the nearest among vectors of so many numbers together. PostgreSQL's index compares only some of them, but
+   * a plugin needs the same limit on every database.
+   */
+  search: (numbers: number): number => numbers / 2_000_000,
 } as const;
