@@ -36,7 +36,7 @@ Probes('reads duration, tracks and channels', () => {
     videoTracks: [
       {
         ...{ stream: 0, codec: 'h264', isDefault: false, size: { width: 1280, height: 720 } },
-        ...{ isInterlaced: false, isHdr: false },
+        ...{ isInterlaced: false, isHdr: false, unsaidColours: [] },
       },
     ],
     ...{ subtitleTracks: [], texts: { chapters: [] } },
@@ -83,7 +83,7 @@ Probes('knows the tracks, their languages and the start of the file', () => {
     videoTracks: [
       {
         ...{ stream: 0, codec: 'mpeg4', isDefault: false, size: { width: 64, height: 64 } },
-        ...{ isInterlaced: false, isHdr: false },
+        ...{ isInterlaced: false, isHdr: false, unsaidColours: [] },
       },
     ],
     ...{ subtitleTracks: [], texts: { chapters: [] } },

@@ -182,6 +182,10 @@ function parseChannels(details: string): number | undefined {
 /** Lines of ffmpeg that say that it failed, before or after a line that says why. */
 const FAILED = /^(?:Error opening input(?: files?\b[^:]*)?: |the file: )/;
 
+/** Lines of ffmpeg about what follows from an error. */
+const CONSEQUENCE =
+  /^(?:At least one output|Error opening input files? the file\.?$|Nothing was written|Task finished|Terminating)/;
+
 /** Returns ffmpeg's reason without the path of the temporary file. */
 export function complaint(stderr: string, path: string): string {
   if (/Format not on whitelist/.test(stderr)) return 'its format is not accepted';
@@ -190,7 +194,7 @@ export function complaint(stderr: string, path: string): string {
     .replaceAll(path, 'the file')
     .split('\n')
     .map((line) => line.replace(/^\[[^\]]*\]\s*/, '').trim())
-    .filter((line) => line !== '' && !/^(?:At least one output|Error opening input files? the file\.?$)/.test(line));
+    .filter((line) => line !== '' && !CONSEQUENCE.test(line));
   const reason = lines.findLast((line) => !FAILED.test(line)) ?? lines.at(-1)?.replace(FAILED, '');
   return (reason ?? 'no reason given').slice(0, 300);
 }

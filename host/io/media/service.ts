@@ -378,12 +378,14 @@ export class MediaScope {
           this.#limiter.run(async () => {
             const { value: frame } = await chosen.frames.next();
             if (!frame) return undefined;
-            const file = { path: await this.#newPath(), ...chosen.size, sha256: frame.sha256 };
-            await writeFile(file.path, frame.pixels, { flag: 'wx', mode: 0o600 }).catch((error: unknown) => {
-              throw isDiskFull(error) ? diskFullError(root, error) : error;
-            });
-            const converters = this.#converters(file.path, { ...chosen.size, format: RAW_FORMAT }, source);
-            return { time: frame.time, image: new FrameFile(file, { root, source, ...converters }) };
+            const path = await this.#newPath();
+            const converters = this.#converters(path, { ...chosen.size, format: RAW_FORMAT }, source);
+            const image = await FrameFile.write(path, frame.pixels, chosen.size, { root, source, ...converters }).catch(
+              (error: unknown) => {
+                throw isDiskFull(error) ? diskFullError(root, error) : error;
+              },
+            );
+            return { time: frame.time, image };
           }, ends),
         );
       for (;;) {

@@ -1,5 +1,4 @@
 import type { ChildProcess } from 'node:child_process';
-import { webcrypto } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
@@ -31,7 +30,6 @@ export interface RawFrame {
   readonly time: number;
   /** Red, green and blue of each pixel, row by row from the top. Overwritten by the next frame. */
   readonly pixels: Buffer;
-  readonly sha256: string;
 }
 
 /** Times in the list of frames are whole numbers of this part of a second. */
@@ -91,7 +89,7 @@ export class FrameDecoder implements AsyncDisposable {
       const [, ticks] = /^0, +\S+ +(-?\d+), +\d+, +\d+, 0x/.exec(line ?? '') ?? [];
       if (ticks !== undefined) {
         this.#decoded += 1;
-        return { time: Number(ticks) / TICKS, pixels: this.#pixels, sha256: await digestOf(this.#pixels) };
+        return { time: Number(ticks) / TICKS, pixels: this.#pixels };
       }
       if (done) {
         this.#options.signal.throwIfAborted();
@@ -126,7 +124,10 @@ export class FrameDecoder implements AsyncDisposable {
     if (signalCode === 'SIGXCPU' || signalCode === 'SIGKILL')
       throw videoReadingError(source, 'decoding the frames took too long');
     if (exitCode === 0 && (this.#decoded > 0 || this.#stderr === '')) return;
-    const why = signalCode === null ? complaint(this.#stderr, path) : `the decoder was killed by ${signalCode}`;
+    const why =
+      signalCode === null
+        ? (missingPart(this.#stderr) ?? complaint(this.#stderr, path))
+        : `the decoder was killed by ${signalCode}`;
     throw videoReadingError(source, `the video track cannot be decoded (${why})`);
   }
 }
@@ -143,17 +144,26 @@ const TONE_MAP = [
   'zscale=transfer=iec61966-2-1:range=full',
 ];
 
-/** Computed in another thread, because this one serves all requests. ffmpeg's own takes several times as long. */
-async function digestOf(pixels: Buffer): Promise<string> {
-  return Buffer.from(await webcrypto.subtle.digest('SHA-256', pixels)).toString('hex');
+/** Says what an ffmpeg lacks that is old or was built without a library. */
+function missingPart(stderr: string): string | undefined {
+  const [, option] = /Unrecognized option '(\w+)'/.exec(stderr) ?? [];
+  if (option !== undefined)
+    return `the ffmpeg of this server has no option ${option}; frames of videos need version 5.1 or later`;
+  const [, filter] = /No such filter: '(\w+)'/.exec(stderr) ?? [];
+  return filter === undefined ? undefined : `the ffmpeg of this server was built without the filter ${filter}`;
 }
 
-function filtersOf({ isInterlaced, isHdr }: VideoTrack, { width, height }: Size, select: string): string {
+function filtersOf(
+  { isInterlaced, isHdr, unsaidColours }: VideoTrack,
+  { width, height }: Size,
+  select: string,
+): string {
   return [
     // Each frame that is interlaced becomes one. It needs the frames beside it, so it comes first.
     ...(isInterlaced ? ['bwdif=mode=send_frame:deint=interlaced'] : []),
     `select='${select}'`,
     `scale=${width}:${height}:flags=area`,
+    ...(unsaidColours.length > 0 ? [`setparams=${unsaidColours.join(':')}`] : []),
     ...(isHdr ? TONE_MAP : []),
     'format=rgb24',
   ].join(',');

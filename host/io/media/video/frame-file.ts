@@ -1,4 +1,5 @@
-import { rm } from 'node:fs/promises';
+import { webcrypto } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
 import type { ImageReference } from '../../../base/schemas/index.ts';
 import { artifactOf } from '../../artifacts/index.ts';
 import { sizeForModel } from '../decoded-image.ts';
@@ -19,10 +20,18 @@ export class FrameFile implements FrameImage {
   readonly #file: Size & { readonly path: string; readonly sha256: string };
   readonly #options: FrameFileOptions;
 
-  /** The file has the red, green and blue of each pixel, and at most as many as an image for a model. */
-  constructor(file: Size & { readonly path: string; readonly sha256: string }, options: FrameFileOptions) {
+  private constructor(file: Size & { readonly path: string; readonly sha256: string }, options: FrameFileOptions) {
     this.#file = file;
     this.#options = options;
+  }
+
+  /**
+   * Writes the red, green and blue of each pixel to the new file `path`. They are at most as many as those of an image
+   * for a model.
+   */
+  static async write(path: string, pixels: Buffer, size: Size, options: FrameFileOptions): Promise<FrameFile> {
+    const [sha256] = await Promise.all([digestOf(pixels), writeFile(path, pixels, { flag: 'wx', mode: 0o600 })]);
+    return new FrameFile({ path, ...size, sha256 }, options);
   }
 
   get info(): ImageInfo {
@@ -49,4 +58,9 @@ export class FrameFile implements FrameImage {
   async [Symbol.asyncDispose](): Promise<void> {
     await rm(this.#file.path, { force: true });
   }
+}
+
+/** Computed in another thread, because this one serves all requests. ffmpeg's own takes several times as long. */
+async function digestOf(pixels: Buffer): Promise<string> {
+  return Buffer.from(await webcrypto.subtle.digest('SHA-256', pixels)).toString('hex');
 }

@@ -22,6 +22,8 @@ export type FramePlan =
       /** An expression of ffmpeg's filter `select`. */
       readonly select: string;
       readonly onlyKeyframes: boolean;
+      /** Seconds of the intervals of which each has one frame. Undefined: the filter alone chooses. */
+      readonly interval?: number;
       readonly most: number;
     }
   | {
@@ -29,8 +31,8 @@ export type FramePlan =
       readonly kind: 'seek';
       /** Seconds from the start of the file. */
       readonly times: Iterable<number>;
-      /** Whether a frame that is shown at two of the times is given twice. */
-      readonly repeats: boolean;
+      /** Which frame belongs to a time: the one that a player shows then, or the first one from then on. */
+      readonly which: 'shown' | 'first';
     };
 
 /** Returns the options of a caller, checked. Throws `InvalidArguments`. */
@@ -45,7 +47,7 @@ export function frameOptions(given: unknown): FrameOptions {
  */
 export function planFrames(options: FrameOptions, { info, start = 0 }: Probe, source: MediaSource): FramePlan {
   const { every, count, times, scenes } = options;
-  if (times) return { kind: 'seek', times, repeats: true };
+  if (times) return { kind: 'seek', times, which: 'shown' };
   if (count !== undefined) {
     const { duration } = info;
     if (duration === undefined)
@@ -63,11 +65,11 @@ export function planFrames(options: FrameOptions, { info, start = 0 }: Probe, so
 
 function atIntervals(seconds: number, duration: number | undefined, start: number, most: number): FramePlan {
   if (duration !== undefined && seconds >= SEEK_INTERVAL_S)
-    return { kind: 'seek', times: timesOf(seconds, duration, most), repeats: false };
+    return { kind: 'seek', times: timesOf(seconds, duration, most), which: 'first' };
   // A microsecond earlier, because times are rounded.
   const interval = (time: string): string => `floor((${time}-${start}+1e-6)/${seconds})`;
   const select = `isnan(prev_selected_t)+gt(${interval('t')},${interval('prev_selected_t')})`;
-  return { kind: 'decode', select, onlyKeyframes: false, most };
+  return { kind: 'decode', select, onlyKeyframes: false, interval: seconds, most };
 }
 
 function* timesOf(seconds: number, duration: number, most: number): Generator<number> {

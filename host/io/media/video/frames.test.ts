@@ -23,10 +23,13 @@ const ffmpegPath = await testFfmpeg();
 if (ffmpegPath === undefined) {
   skip('frames of videos', 'no ffmpeg');
 } else {
-  const service = new MediaService({
-    ...{ ffmpegPath, allowPaths: [folder], allowPrivateUrls: false, maxBytes: 1e9, maxDurationS: 40_000 },
-    ...{ fetchTimeoutMs: 10_000, maxRedirects: 2, tempDir: temp, log: silentLogger },
-  });
+  const serviceWith = (options: { readonly maxDurationS?: number; readonly ffmpegPath?: string }): MediaService =>
+    new MediaService({
+      ...{ ffmpegPath, allowPaths: [folder], allowPrivateUrls: false, maxBytes: 1e9, maxDurationS: 40_000 },
+      ...{ fetchTimeoutMs: 10_000, maxRedirects: 2, tempDir: temp, log: silentLogger },
+      ...options,
+    });
+  const service = serviceWith({});
   let scope: MediaScope;
   Frames.before.each(() => void (scope = service.openScope()));
   Frames.after.each(() => scope[Symbol.asyncDispose]());
@@ -46,7 +49,7 @@ if (ffmpegPath === undefined) {
     readonly number: number;
   }
 
-  async function read(name: string, options: FrameOptions): Promise<Seen[]> {
+  async function read(name: string, options: FrameOptions, most = Infinity): Promise<Seen[]> {
     const video = await scope.open({ path: join(folder, name) }, { files: new Map() });
     const seen: Seen[] = [];
     for await (const { time, image } of video.frames(options)) {
@@ -56,17 +59,19 @@ if (ffmpegPath === undefined) {
       assert.is(bytes.length, 3 * reference.width * reference.height);
       const level = ((bytes[bytes.length / 2] ?? 0) * 219) / 255;
       seen.push({ time, number: Math.round(level / 4) });
+      if (seen.length >= most) break;
     }
     return seen;
   }
 
-  const times = async (name: string, options: FrameOptions): Promise<number[]> =>
-    (await read(name, options)).map(({ time }) => time);
+  const times = async (name: string, options: FrameOptions, most?: number): Promise<number[]> =>
+    (await read(name, options, most)).map(({ time }) => time);
   const factsOf = async (name: string): Promise<VideoFacts> =>
     (await scope.open({ path: join(folder, name) }, { files: new Map() })).facts;
-  const near = (actual: readonly number[], expected: readonly number[]): void => {
-    assert.is(actual.length, expected.length, actual.join());
-    actual.forEach((value, at) => assert.ok(Math.abs(value - (expected[at] ?? NaN)) < 0.002, actual.join()));
+  const near = (actual: readonly number[], expected: readonly number[], what = ''): void => {
+    const shown = `${what} is ${actual.join()}, not ${expected.join()}`;
+    assert.is(actual.length, expected.length, shown);
+    actual.forEach((value, at) => assert.ok(Math.abs(value - (expected[at] ?? NaN)) < 0.002, shown));
   };
 
   Frames('of a steady rate are chosen by rate, count and time, each with its own picture', async () => {
@@ -108,7 +113,76 @@ if (ffmpegPath === undefined) {
     near(await times('long.mp4', { times: [90, 119.9, 120, 35_999] }), [60, 60, 120, 35_940]);
     near(await times('long.mp4', { count: 5 }), [0, 7200, 14_400, 21_600, 28_800]);
     near(await times('long.mp4', { every: 9000 }), [0, 9000, 18_000, 27_000]);
-    near(await times('long.mp4', { every: 30 }).then((all) => all.slice(0, 3)), [0, 60, 120]);
+    near(await times('long.mp4', { every: 30 }, 3), [0, 60, 120]);
+  });
+
+  Frames('of any container are the same, sought or decoded, at random times', async () => {
+    const gaps = `${graded('2', 45).at(-1)},select='not(between(mod(n,40),12,33))'`;
+    await make('source.mkv', ...graded('2', 45).with(5, gaps), ...h264, '-fps_mode', 'vfr');
+    for (const container of ['mp4', 'ts', 'flv']) {
+      const name = `any.${container}`;
+      await make(name, '-i', join(folder, 'source.mkv'), '-c', 'copy');
+      const all = await times(name, { every: 1e-9 });
+      assert.is(all.length, 46, name);
+      const wanted = [0, 2, 99, ...Array.from({ length: 3 }, () => Math.random() * 45)];
+      near(
+        await times(name, { times: wanted }),
+        wanted.map((wish) => all.findLast((time) => time <= wish + 1e-3) ?? all[0]!),
+        `${name}: ${wanted.join()}`,
+      );
+      for (const seconds of [9.5, 10 + Math.random() * 5]) {
+        const number = (time: number): number => Math.floor((time + 1e-6) / seconds);
+        const first = all.filter((time, at) => at === 0 || number(time) > number(all[at - 1]!));
+        near(await times(name, { every: seconds }), first, `${name}: every ${seconds}`);
+      }
+    }
+  });
+
+  Frames('that are sought do not cost the rest of the video', async () => {
+    await make('part.mp4', ...graded('10', 10), ...h264);
+    await make('repeated.mp4', '-stream_loop', '99', '-i', join(folder, 'part.mp4'), '-c', 'copy');
+    const report = join(folder, 'report.log');
+    for (const [options, found] of [
+      [{ times: [100.05] }, [100]],
+      [{ count: 3 }, [0, 333.4, 666.7]],
+    ] as const) {
+      // ffmpeg reports each picture that it decodes, of its last run
+      process.env.FFREPORT = `file=${report}:level=48`;
+      near(await times('repeated.mp4', options as FrameOptions), found);
+      delete process.env.FFREPORT;
+      const decoded = readFileSync(report, 'utf8').match(/nal_unit_type: [15]\(/g)?.length ?? 0;
+      assert.ok(decoded > 0 && decoded < 200, `${decoded} of 10,000 pictures were decoded`);
+    }
+  });
+
+  Frames('of one interval are one where the pictures change their size', async () => {
+    await make('small.ts', ...graded('10', 2.05), '-c:v', 'mpeg2video');
+    await make('larger.ts', ...graded('10', 2, '128x96'), '-c:v', 'mpeg2video', '-output_ts_offset', '2.05');
+    const joined = ['small.ts', 'larger.ts'].map((name) => readFileSync(join(folder, name)));
+    writeFileSync(join(folder, 'sizes.ts'), Buffer.concat(joined));
+    assert.equal((await times('sizes.ts', { every: 1 })).map(Math.floor), [0, 1, 2, 3]);
+    assert.equal((await times('sizes.ts', { count: 4 })).length, 4);
+  });
+
+  Frames('need an ffmpeg that has what they need, or the error names what is missing', async () => {
+    await make('steady.mp4', ...graded('10', 4), ...h264);
+    const hdr = 'setparams=color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc,format=yuv420p10le';
+    await make('hdr.mkv', ...graded('10', 1).with(5, hdr), '-c:v', 'ffv1');
+    for (const [name, part, expected] of [
+      ['steady.mp4', 'fps_mode', /has no option fps_mode_missing; .* need version 5\.1/],
+      ['hdr.mkv', 'zscale', /without the filter zscale_missing/],
+    ] as const) {
+      const old = join(folder, `without-${part}`);
+      // A shell that passes the arguments on, in which the name of the part is one that no ffmpeg has.
+      const rename = `for a do shift; set -- "$@" "$(printf %s "$a" | sed 's/${part}/${part}_missing/g')"; done`;
+      writeFileSync(old, `#!/bin/sh\n${rename}\nexec '${ffmpegPath}' "$@"\n`, { mode: 0o755 });
+      await using other = serviceWith({ ffmpegPath: old });
+      await using lacking = other.openScope();
+      const video = await lacking.open({ path: join(folder, name) }, { files: new Map() });
+      const error = await errorOf(video.frames({ every: 1 }).next());
+      assert.is(error.name, 'VideoReadingException');
+      assert.match(error.message, expected);
+    }
   });
 
   Frames('that change by more than a threshold are chosen by scenes', async () => {
@@ -152,9 +226,12 @@ if (ffmpegPath === undefined) {
   Frames('of HDR have the brightness of a screen, and lines of interlaced frames belong together', async () => {
     const hdr = 'color=gray:size=64x48:rate=10:duration=1';
     const tags = 'setparams=color_primaries=bt2020:color_trc=smpte2084:colorspace=bt2020nc,format=yuv420p10le';
-    await make('hdr.mkv', '-f', 'lavfi', '-i', hdr, '-vf', tags, '-c:v', 'ffv1');
+    const ffv1 = ['-c:v', 'ffv1'];
+    await make('hdr.mkv', '-f', 'lavfi', '-i', hdr, '-vf', tags, ...ffv1);
     const [tone] = await read('hdr.mkv', { count: 1 });
     assert.ok(tone && tone.number > 15 && tone.number < 50, `${tone?.number}`);
+    await make('untagged.mkv', '-f', 'lavfi', '-i', hdr, '-vf', tags.replace(/=bt2020(?:nc)?/g, '=unknown'), ...ffv1);
+    assert.equal(await read('untagged.mkv', { count: 1 }), [tone]);
     const moving = "geq=lum='if(lt(mod(X-4*N,64),24),235,16)':cb=128:cr=128,format=yuv420p,interlace";
     const fields = ['-f', 'lavfi', '-i', 'color=black:size=64x48:rate=50:duration=1', '-vf', moving];
     await make('lines.ts', ...fields, '-flags', '+ilme+ildct', '-c:v', 'mpeg2video', '-q:v', '2');
@@ -216,10 +293,7 @@ if (ffmpegPath === undefined) {
 
   Frames('of a video that is longer than the limit are refused, also where the file denies it', async () => {
     const path = join(folder, 'long.mp4');
-    await using other = new MediaService({
-      ...{ ffmpegPath, allowPaths: [folder], allowPrivateUrls: false, maxBytes: 1e9, maxDurationS: 100 },
-      ...{ fetchTimeoutMs: 10_000, maxRedirects: 2, tempDir: temp, log: silentLogger },
-    });
+    await using other = serviceWith({ maxDurationS: 100 });
     await using limited = other.openScope();
     const all = async (name: string): Promise<number> => {
       let count = 0;
@@ -250,16 +324,7 @@ if (ffmpegPath === undefined) {
     (await descendants(process.pid)).filter(({ command }) => command.includes('framecrc')).length;
 
   Frames('hold the decoder while nobody asks, and end it when the loop, the signal or the scope ends', async () => {
-    await make(
-      'busy.mp4',
-      '-f',
-      'lavfi',
-      '-i',
-      'testsrc=size=640x480:rate=25:duration=20',
-      '-pix_fmt',
-      'yuv420p',
-      ...h264,
-    );
+    await make('busy.mp4', '-f', 'lavfi', '-i', 'testsrc=size=320x240:rate=25:duration=4', ...h264);
     const open = async () => scope.open({ path: join(folder, 'busy.mp4') }, { files: new Map() });
     const video = await open();
     for await (const { image } of video.frames({ every: 0.04 })) {

@@ -19,10 +19,18 @@ export interface DecodeFramesOptions {
 const SPARE_SECONDS = 1;
 /** A moment before the first frame of a file whose times begin late. */
 const ROUNDING_S = 1e-3;
-/** Frames that are decoded before a time that is sought. */
-const FRAMES_BEFORE = 2.5;
-/** Seconds of them where the file does not say its rate. */
-const DEFAULT_BEFORE_S = 0.1;
+/** Frames before a time among which the one that is shown is expected. */
+const FRAMES_NEAR = 2.5;
+/** Frames in a second where the file does not say it. */
+const DEFAULT_RATE = 25;
+/** Seconds before a time from which it is sought, because in some containers seeking ends later than it should. */
+const REWINDS_S = [0, 10, 60];
+/** Times of frames are rounded to this part of a second. */
+const TICK_S = 1e-6;
+
+/** ffmpeg's options of the input that say where decoding begins. */
+type Place = readonly string[];
+const FROM_START: Place = [];
 
 /** The frames that a caller has chosen. */
 export interface ChosenFrames {
@@ -57,24 +65,41 @@ async function* none(): AsyncGenerator<RawFrame, void, undefined> {}
 
 async function* decoded(
   decoding: Decoding,
-  { select, onlyKeyframes, most }: FramePlan & { readonly kind: 'decode' },
+  { select, onlyKeyframes, interval, most }: FramePlan & { readonly kind: 'decode' },
 ): AsyncGenerator<RawFrame, void, undefined> {
   await using decoder = decoding.decode(select, onlyKeyframes ? ['-skip_frame', 'nokey'] : []);
-  for (let count = 0; count < most; count++) {
-    const frame = await decoder.next();
-    if (!frame) return;
-    yield decoding.placed(frame);
+  let last = -1;
+  for (let count = 0; count < most;) {
+    const next = await decoder.next();
+    if (!next) return;
+    const frame = decoding.placed(next);
+    if (interval !== undefined) {
+      // The filter forgets what it has chosen where the pictures change their size.
+      const number = Math.floor((frame.time + TICK_S) / interval);
+      if (number <= last) continue;
+      last = number;
+    }
+    count += 1;
+    yield frame;
   }
 }
 
 async function* sought(
   decoding: Decoding,
-  { times, repeats }: FramePlan & { readonly kind: 'seek' },
+  { times, which }: FramePlan & { readonly kind: 'seek' },
 ): AsyncGenerator<RawFrame, void, undefined> {
-  let last: number | undefined;
+  if (which === 'shown') {
+    for (const time of times) {
+      const frame = await decoding.shownAt(time);
+      if (frame) yield frame;
+    }
+    return;
+  }
+  let last = -1;
   for (const time of times) {
-    const frame = await decoding.shownAt(time);
-    if (!frame || (frame.time === last && !repeats)) continue;
+    if (time <= last) continue; // no frame begins between this time and the last frame
+    const frame = await decoding.firstFrom(time);
+    if (!frame) return;
     last = frame.time;
     yield frame;
   }
@@ -84,13 +109,17 @@ async function* sought(
 class Decoding {
   readonly #path: string;
   readonly #start: number;
+  readonly #duration: number;
   readonly #track: VideoTrack;
   readonly #size: Size;
   readonly #options: DecodeFramesOptions;
+  /** Whether a frame was found by seeking, so that the file has an index. */
+  #canSeek = false;
 
-  constructor(path: string, { start = 0 }: Probe, track: VideoTrack, size: Size, options: DecodeFramesOptions) {
+  constructor(path: string, { start = 0, info }: Probe, track: VideoTrack, size: Size, options: DecodeFramesOptions) {
     this.#path = path;
     this.#start = start;
+    this.#duration = info.duration ?? Infinity;
     this.#track = track;
     this.#size = size;
     this.#options = options;
@@ -110,7 +139,7 @@ class Decoding {
     const { source, maxDurationS } = this.#options;
     const time = Math.max(0, Math.round((frame.time - this.#start) * 1e6) / 1e6);
     if (time > maxDurationS + SPARE_SECONDS) throw mediaTooLongError(source, maxDurationS);
-    return { time, pixels: frame.pixels, sha256: frame.sha256 };
+    return { time, pixels: frame.pixels };
   }
 
   /**
@@ -118,43 +147,85 @@ class Decoding {
    * is usually within the last frames before; a video that stands still needs those from the key frame on.
    */
   async shownAt(time: number): Promise<RawFrame | undefined> {
-    const rate = this.#track.frameRate;
-    const before = rate === undefined ? DEFAULT_BEFORE_S : FRAMES_BEFORE / rate;
-    const until = this.#start + time + ROUNDING_S;
-    const seek = ['-ss', String(time)];
-    const fromKeyframe = ['-noaccurate_seek', ...seek];
-    const atTime = `gte(t,${until - before})*lte(t,${until})`;
-    const attempts = [
-      () => this.#last(atTime, fromKeyframe),
-      () => this.#last(`lte(t,${until})`, fromKeyframe),
-      () => this.#first(seek), // before the first frame
-      () => this.#last(atTime, []), // where the file has no usable index
-    ];
+    const until = Math.min(time, this.#duration) + ROUNDING_S;
+    const near = until - this.#lengthOf(FRAMES_NEAR);
+    return this.#seek(until, async (place) => {
+      const { last, later } = await this.#lastUntil(until, place, this.#fromOn(near));
+      const isSure = last === undefined || last.time >= near;
+      return { frame: isSure ? last : (await this.#lastUntil(until, place, '1')).last, later };
+    });
+  }
+
+  /** Returns the first frame that begins at `time` or later. */
+  async firstFrom(time: number): Promise<RawFrame | undefined> {
+    return this.#seek(time, async (place) => {
+      await using decoder = this.decode(this.#fromOn(time - TICK_S), place);
+      let isSure = false; // whether decoding began before the time
+      for (let next = await decoder.next(); next; next = await decoder.next()) {
+        const frame = this.placed(next);
+        if (frame.time >= time - TICK_S)
+          return isSure || frame.time <= time + this.#lengthOf(1) ? { frame } : { later: frame };
+        isSure = true;
+        this.#canSeek ||= place !== FROM_START;
+      }
+      return {};
+    });
+  }
+
+  /** Returns how many seconds so many frames take on average. */
+  #lengthOf(frames: number): number {
+    return frames / (this.#track.frameRate ?? DEFAULT_RATE);
+  }
+
+  /** An expression of the filter `select` for the first frame that is decoded, and those from `time` on. */
+  #fromOn(time: number): string {
+    return `eq(n,0)+gte(t,${this.#start + time})`;
+  }
+
+  /** Returns the last of the selected frames that begins until then. If there is none, returns the one after. */
+  async #lastUntil(
+    until: number,
+    place: Place,
+    select: string,
+  ): Promise<{ readonly last?: RawFrame; readonly later?: RawFrame }> {
+    await using decoder = this.decode(select, place);
+    let last: RawFrame | undefined;
+    for (let next = await decoder.next(); next; next = await decoder.next()) {
+      const frame = this.placed(next);
+      if (frame.time > until) return last ? { last } : { later: frame };
+      last = { time: frame.time, pixels: Buffer.from(frame.pixels) };
+    }
+    return last ? { last } : {};
+  }
+
+  /** Returns the frame that `find` finds from one of the places, or else the one that begins too late. */
+  async #seek(
+    time: number,
+    find: (place: Place) => Promise<{ readonly frame?: RawFrame | undefined; readonly later?: RawFrame | undefined }>,
+  ): Promise<RawFrame | undefined> {
+    let later: RawFrame | undefined;
     let failure: unknown;
-    for (const attempt of attempts) {
+    for (const place of this.#placesBefore(time)) {
       try {
-        const frame = await attempt();
-        if (frame) return frame;
+        const found = await find(place);
+        if (found.frame) {
+          this.#canSeek ||= place !== FROM_START;
+          return found.frame;
+        }
+        later = found.later ?? later;
       } catch (error) {
         if (!(error instanceof AanaError) || error.name !== 'VideoReadingException') throw error;
         failure = error;
       }
     }
-    if (failure) throw failure;
-    return undefined;
+    if (!later && failure) throw failure;
+    return later;
   }
 
-  async #first(before: readonly string[]): Promise<RawFrame | undefined> {
-    await using decoder = this.decode('1', before);
-    const frame = await decoder.next();
-    return frame && this.placed(frame);
-  }
-
-  async #last(select: string, before: readonly string[]): Promise<RawFrame | undefined> {
-    await using decoder = this.decode(select, before);
-    let last: RawFrame | undefined;
-    for (let frame = await decoder.next(); frame; frame = await decoder.next())
-      last = { time: frame.time, pixels: Buffer.from(frame.pixels), sha256: frame.sha256 };
-    return last && this.placed(last);
+  /** Returns where to begin to decode for a frame at `time`: the cheapest place first, the surest one last. */
+  *#placesBefore(time: number): Generator<Place> {
+    const before = REWINDS_S.map((seconds) => time - seconds).filter((at) => at > 0);
+    for (const at of before) yield ['-noaccurate_seek', '-ss', at.toFixed(6)];
+    if (!this.#canSeek || before.length < REWINDS_S.length) yield FROM_START;
   }
 }

@@ -15,6 +15,8 @@ export interface VideoTrack {
   readonly isInterlaced: boolean;
   /** Whether its brightness is that of HDR (PQ or HLG), which screens and models do not understand. */
   readonly isHdr: boolean;
+  /** Of HDR: the usual colours in place of those that the file does not say, as options of ffmpeg's `setparams`. */
+  readonly unsaidColours: readonly string[];
 }
 
 /**
@@ -32,10 +34,15 @@ export function parseVideoTrack(
   const [, turned] = /^ {6,}display ?matrix: rotation of (-?[\d.]+) degrees/im.exec(block) ?? [];
   const size = shownSize(Number(width), Number(height), Number(across) / Number(down), Number(turned ?? 0));
   const frameRate = parseRate(details);
+  const [, matrix, primaries, hdr] = /([\w-]+)\/([\w-]+)\/(smpte2084|arib-std-b67)\b/.exec(details) ?? [];
   return {
     ...{ stream, codec: /^\w+/.exec(details)?.[0] ?? 'unknown' },
     ...{ isDefault: details.includes('(default)'), isInterlaced: /\b(?:top|bottom)\b[^,()]* first\b/.test(details) },
-    isHdr: /\b(?:smpte2084|arib-std-b67)\b/.test(details),
+    isHdr: hdr !== undefined,
+    unsaidColours: [
+      ...(matrix === 'unknown' ? ['colorspace=bt2020nc'] : []),
+      ...(primaries === 'unknown' ? ['color_primaries=bt2020'] : []),
+    ],
     ...(language !== undefined && { language }),
     ...(size && { size }),
     ...(frameRate !== undefined && { frameRate }),
