@@ -11,7 +11,8 @@ import { errorOf } from '../../../test/helpers/error-of.ts';
 import { makeMedia, sine, testFfmpeg } from '../../../test/helpers/media/media-files.ts';
 import { descendants } from '../../../test/helpers/server.ts';
 import { skip } from '../../../test/skip.ts';
-import { type MediaScope, MediaService } from '../service.ts';
+import type { MediaScope } from '../scope.ts';
+import { MediaService } from '../service.ts';
 import type { VideoFrame } from '../types.ts';
 
 const Frames = suite('frames of videos');
