@@ -14,9 +14,7 @@ const CHOICES = ['every', 'count', 'times', 'scenes', 'keyframes'] as const;
 export const FrameOptions = z
   .strictObject({
     every: z.optional(
-      z
-        .number()
-        .check(z.positive(), z.maximum(1e6), z.describe('Seconds. The first frame of each interval of this length.')),
+      z.number().check(z.positive(), z.describe('Seconds. The first frame of each interval of this length.')),
     ),
     count: z.optional(
       z.int().check(z.minimum(1), z.maximum(MAX_FRAMES), z.describe('The first frame of each of so many equal parts.')),

@@ -24,7 +24,7 @@ Params('have the defaults and the bounds of the original', () => {
 
 Params('choose frames that can be asked for, whatever the rate', () => {
   assert.equal(frameOptionsOf(VideoParams.parse({})), { keyframes: true });
-  for (const rate of [0.001, 0.3, 3, 29.97, 1000]) {
+  for (const rate of [1e-9, 0.001, 0.3, 3, 29.97, 1000]) {
     const options = frameOptionsOf(VideoParams.parse({ extract_fps: rate, fast_mode_enabled: false }));
     assert.equal(FrameOptions.parse(options), { every: 1 / rate });
   }
