@@ -26,9 +26,10 @@ let admin: Readonly<Record<string, string>> = {};
 OnDemand.before(async () => {
   folder = mkdtempSync(join(tmpdir(), 'aana-on-demand-'));
   hub = await startFileServer();
-  for (const repo of ['owner/one', 'owner/two', 'other/three', 'owner/slow', 'qwen-of/another']) {
+  for (const repo of ['owner/one', 'owner/two', 'owner/long', 'other/three', 'owner/slow', 'qwen-of/another']) {
     const path = join(folder, 'tiny.gguf');
-    writeTinyLlama(path, { contextTokens: repo === 'owner/two' ? 65_536 : 512 }); // the second one answers for long
+    const answersForLong = repo === 'owner/two' || repo === 'owner/long';
+    writeTinyLlama(path, { contextTokens: answersForLong ? 65_536 : 512 });
     const bytes = readFileSync(path);
     const siblings = [
       { rfilename: 'tiny.gguf', size: bytes.length },
@@ -214,6 +215,31 @@ OnDemand('obey settings that are applied while the host runs', async () => {
   await apply({ num_gpus: 1 }); // without a GPU it has no effect
   assert.is((await ask('owner/one')).status, 200);
   await apply({});
+});
+
+OnDemand('that are too many after a change end when they are not used any more', async () => {
+  const apply = async (most: number, keepAliveS = 1000): Promise<void> => {
+    const on_demand = { models: allowed, ...limits, keep_alive_s: keepAliveS, max_models: most };
+    const answer = await at.post(
+      '/api/configuration/apply',
+      { deployments: {}, openai: { aliases, on_demand } },
+      admin,
+    );
+    assert.match(await answer.text(), /"state":"applied"/);
+  };
+  await apply(2);
+  const readers = [];
+  for (const model of ['owner/two', 'owner/long']) {
+    const used = await ask(model, { stream: true, max_tokens: null, ignore_eos: true });
+    readers.push(used.body!.getReader());
+    await readers.at(-1)!.read();
+  }
+  await apply(1);
+  for (const reader of readers) assert.not.ok((await reader.read()).done);
+  for (const reader of readers) await reader.cancel();
+  await until(async () => (await started()).join() === 'owner/long');
+  await apply(1, limits.keep_alive_s);
+  await until(async () => (await started()).length === 0);
 });
 
 OnDemand('of a broken file are refused without the folder of the file', async () => {

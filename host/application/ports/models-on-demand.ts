@@ -41,6 +41,8 @@ interface Started {
   uses: number;
   /** Whether a deployment has been registered for it. */
   isRegistered: boolean;
+  /** Whether it was one too many when the settings last changed. */
+  isTooMany: boolean;
   /** Ends it. Runs while nothing uses it. */
   timer: NodeJS.Timeout | undefined;
 }
@@ -91,9 +93,11 @@ export class ModelsOnDemand implements OnDemandModels {
     const plain = models.filter((model) => !model.includes('*')).flatMap((model) => identified(model)?.id ?? []);
     const known = catalogue.filter((entry) => entry.isDefault && purposeOf(entry)).map(({ name }) => name);
     this.#names = [...new Set([...plain, ...known.filter((name) => this.#isAllowed(name))])];
-    const idle = [...this.#started.values()].filter(({ uses }) => uses === 0);
+    const all = [...this.#started.values()];
+    const idle = all.filter(({ uses }) => uses === 0);
+    const inTurn = [...idle, ...all.filter(({ uses }) => uses > 0)];
+    for (const [n, started] of inTurn.entries()) started.isTooMany = n < all.length - most;
     for (const started of idle) this.#endLater(started);
-    for (const started of idle.slice(0, Math.max(0, this.#started.size - most))) this.#endAfter(started, 0);
   }
 
   names(): readonly string[] {
@@ -159,7 +163,8 @@ export class ModelsOnDemand implements OnDemandModels {
   }
 
   #endLater(started: Started): void {
-    this.#endAfter(started, this.#isAllowed(started.name) ? this.#config.keep_alive_s : 0);
+    const isKept = this.#isAllowed(started.name) && !started.isTooMany;
+    this.#endAfter(started, isKept ? this.#config.keep_alive_s : 0);
   }
 
   #endAfter(started: Started, seconds: number): void {
@@ -188,7 +193,7 @@ export class ModelsOnDemand implements OnDemandModels {
     const planned = this.#plan(name, [method]);
     if (planned?.name !== name || !this.#isFree(name)) return undefined;
     const { promise: ready, resolve } = deferred();
-    const started: Started = { name, ready, uses: 1, isRegistered: false, timer: undefined };
+    const started: Started = { name, ready, uses: 1, isRegistered: false, isTooMany: false, timer: undefined };
     this.#started.set(name, started);
     resolve(this.#start(started, planned));
     ready.then(
