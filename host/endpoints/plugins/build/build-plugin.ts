@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { access, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join, relative } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { randomSuffix } from '../../../base/core/ids.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
@@ -43,7 +43,7 @@ interface Stamp {
   readonly toolchain: string;
   /** Hash of the component. */
   readonly component: string;
-  /** Hash of every bundled source file, by absolute path. */
+  /** Hashes of the files that it depends on. Paths are from the component's folder, because folders are copied. */
   readonly inputs: Readonly<Record<string, string>>;
 }
 
@@ -125,7 +125,9 @@ async function build(
   const made = await begun.finish(manifest, signal);
   signal?.throwIfAborted();
   const inputs = Object.fromEntries(
-    await Promise.all(made.files.map(async (file) => [file, sha256(await readFile(file))] as const)),
+    await Promise.all(
+      made.files.map(async (file) => [relative(dirname(component), file), sha256(await readFile(file))] as const),
+    ),
   );
   const stamp: Stamp = { toolchain: world.toolchain, component: sha256(made.component), inputs };
   await rm(stampPath(component), { force: true }); // a stamp must never lie beside a different component
@@ -185,7 +187,9 @@ async function isUpToDate(component: string, toolchain: string): Promise<boolean
   )
     return false;
   const current = await Promise.all(
-    Object.entries(stamp.inputs).map(async ([file, hash]) => (await hashOf(file)) === hash),
+    Object.entries(stamp.inputs).map(
+      async ([file, hash]) => (await hashOf(resolve(dirname(component), file))) === hash,
+    ),
   );
   return current.every(Boolean);
 }

@@ -19,7 +19,10 @@ export interface PluginBundle {
   readonly positions: SourcePositions;
   /** The position where its top level first waits for a promise, if it does. */
   readonly waitsAt: string | undefined;
-  /** All bundled files. */
+  /**
+   * The plugin's files that were read, also those of which the bundle has only a constant, and those of packages that
+   * have code in the bundle.
+   */
   readonly files: readonly string[];
 }
 
@@ -55,6 +58,7 @@ export async function bundlePlugin(
   const globals = new WebGlobals(capabilities);
   const files = new PluginFiles(dir);
   const accepted = new Set<string>();
+  const own = new Set<string>();
   /** The reason why the bundler was stopped: the first file that may not be bundled. */
   let outside: Error | undefined;
   const unusable: { readonly source: string; readonly importer: string }[] = [];
@@ -109,6 +113,7 @@ export async function bundlePlugin(
             if (code !== undefined) return { code, moduleType: 'js' };
             if (isAbsolute(id) && !accepted.has(id) && !(await files.has(id)))
               throw (outside ??= new Error(`${relative(dir, entry)}: ${outsideOf(nameFrom(dir, id))}`));
+            if (isAbsolute(id) && (await files.isOwn(id))) own.add(id);
             return null;
           },
           transform(code, id, meta) {
@@ -166,7 +171,7 @@ export async function bundlePlugin(
       code: lowered.code,
       positions: new SourcePositions(lowered.map),
       waitsAt: waits && positionOf(waits.offset),
-      files: Object.keys(chunk.modules).filter((file) => isAbsolute(file)),
+      files: [...new Set([...Object.keys(chunk.modules).filter((file) => isAbsolute(file)), ...own])],
     };
   } catch (cause) {
     throw pluginLoadError(name, `cannot be bundled: ${messageFrom(dir, outside ?? cause)}`, cause);

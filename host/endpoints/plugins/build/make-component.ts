@@ -14,7 +14,7 @@ export interface MadeComponent {
   readonly component: Uint8Array;
   /** The map from lines of the bundle to lines of the sources. */
   readonly map: BundleMap;
-  /** All bundled files. */
+  /** The files that the component depends on. */
   readonly files: readonly string[];
 }
 

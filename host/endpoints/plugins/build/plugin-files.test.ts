@@ -1,6 +1,6 @@
 // What a plugin's sources may name, by the real build: files of the operator beside the plugin, in every way that a
 // source can name one.
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -138,6 +138,19 @@ Files(
     assert.is(await readFile(join(root, 'home/sample.wasm'), 'utf8'), 'mine');
   },
 );
+
+Files('are those of the folder that is built, and not those from which it was copied', async ({ root, dir }) => {
+  await build(dir, {
+    'src/index.ts': `import { key } from './key.ts';\n${endpoint}`,
+    'src/key.ts': 'export const key = 1;',
+  });
+  const copy = join(root, 'app/plugins/copy');
+  await cp(dir, copy, { recursive: true });
+  assert.is((await buildPlugin(copy, { log })).rebuilt, false);
+  await writeFile(join(copy, 'src/key.ts'), 'export const key = 2;');
+  assert.is((await buildPlugin(copy, { log })).rebuilt, true);
+  assert.is((await buildPlugin(dir, { log })).rebuilt, false);
+});
 
 Files('that a stamp names are not read where they are no regular files', async ({ dir }) => {
   await build(dir, { 'src/index.ts': `const key = 1;\n${endpoint}` });
