@@ -67,9 +67,10 @@ export async function citedAnswer(
         'invalid-input',
         `"cite" decides the form of the answer: leave out ${name}`,
       );
+  // It shows no example, because small models copy it.
   const form =
-    'Answer in JSON with claims. A claim has at least one quotation of what is said or seen, word for word: ' +
-    '{"claims":[{"quotes":["…"],"claim":"…"}]}';
+    'Answer in JSON with claims: first the "quotes" of a claim, which say word for word what is said or seen, and ' +
+    'then the "claim" that they show, a short sentence in your own words.';
   const { dialog, leftOut } = await dialogAbout(content, { question, form, sampling }, ctx);
   const sources = sourcesOf(content);
   if (!dialog || sources.length === 0) return undefined;
@@ -112,7 +113,7 @@ function failCite(error: unknown): never {
   if (error instanceof HostError && error.name === 'InvalidSamplingParams' && Array.isArray(error.data)) {
     const [problem] = error.data as { readonly loc?: readonly unknown[]; readonly msg?: string }[];
     if (problem?.loc?.includes('structured_outputs'))
-      throw new HostError(error.name, error.kind, `"cite" is not possible: ${problem.msg}`);
+      throw new HostError(error.name, error.kind, `"cite" is not possible: ${problem.msg?.replace(/^quote_of: /, '')}`);
   }
   throw error;
 }

@@ -95,7 +95,7 @@ function failCite(error: unknown): never {
   if (error instanceof HostError && error.name === 'InvalidSamplingParams' && Array.isArray(error.data)) {
     const [problem] = error.data as { readonly loc?: readonly unknown[]; readonly msg?: string }[];
     if (problem?.loc?.includes('structured_outputs'))
-      throw new HostError(error.name, error.kind, `"cite" is not possible: ${problem.msg}`);
+      throw new HostError(error.name, error.kind, `"cite" is not possible: ${problem.msg?.replace(/^quote_of: /, '')}`);
   }
   throw error;
 }

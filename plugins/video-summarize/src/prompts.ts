@@ -37,13 +37,12 @@ export function notesPrompt(notes: string): Prompt {
   );
 }
 
-/** Returns the dialog whose answer is claims with quotations. */
+/** Returns the dialog whose answer is claims with quotations. It shows no example, because small models copy it. */
 export function claimsPrompt(transcript: string, mostClaims: number): ChatDialog {
   return prompt(
     `Transcript:\n\n${transcript}\n\nWhat are the main points of this transcript? Answer with at most ` +
-      `${mostClaims} claims as JSON, ` +
-      '{"claims": [{"claim": "…", "quotes": ["…"]}]}. Each claim is one short sentence about what the ' +
-      'speaker says or does, with a quotation of the words of the transcript that support it.',
+      `${mostClaims} claims as JSON. Each "claim" is one short sentence in your own words about what the speaker ` +
+      'says or does, and its "quotes" are the words of the transcript that support it.',
     '',
   ).dialog;
 }
