@@ -57,6 +57,7 @@ export class SoakHost implements AsyncDisposable {
     const config = {
       app: `${fileURLToPath(new URL('application.js', import.meta.url))}:app`,
       deployments: TEST_DEPLOYMENTS,
+      plugin_grants: { 'video-chat': { capabilities: ['*'] } },
       data_dir: join(folder, 'data'),
       media: { temp_dir: join(folder, 'media') },
       limits: { keep_alive_timeout_s: KEEP_ALIVE_S },
