@@ -15,9 +15,9 @@ interface Node {
 
 /**
  * Returns where each passage ends in the texts for the first time; undefined if it is in none. A text and a passage are
- * words, each with the space before it; the one before the first word of a passage does not count. All are found in one
- * reading of the texts, whatever they are (Aho, Corasick: "Efficient string matching", 1975): answers and sources come
- * from callers, who may have chosen them to be slow.
+ * words, each with the space before it; the one before the first word of a passage does not count. One reading of the
+ * texts finds all passages (Aho, Corasick: "Efficient string matching", 1975), because a caller can choose texts for
+ * which separate searches take minutes.
  */
 export function firstPassages(
   passages: readonly (readonly string[])[],
