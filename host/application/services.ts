@@ -9,7 +9,9 @@ import {
   ClientSecrets,
   KeyLookUps,
   MonthlyTokens,
+  RateLimiter,
   RateLimits,
+  SharedBuckets,
   UserLimits,
 } from '../data/access/index.ts';
 import { ARTIFACTS_DIR, TASK_FILES_DIR } from '../io/artifacts/index.ts';
@@ -122,6 +124,8 @@ export class Services {
   readonly #network: Network;
   readonly #plugins: PluginHost;
   readonly #monthlyTokens: MonthlyTokens;
+  /** Undefined where no other host can use the database. */
+  readonly #sharedBuckets: SharedBuckets | undefined;
   readonly #expiredValues: Pruner;
   readonly #helpers: HelperRuns;
   #media: MediaService | undefined;
@@ -181,10 +185,13 @@ export class Services {
       log: inArea(log, 'usage'),
     });
     const accessLog = inArea(log, 'access');
-    this.rateLimits = new RateLimits(config.rate_limits);
+    const rates = new RateLimiter();
+    if (config.db_config.datastore_type === 'postgresql')
+      this.#sharedBuckets = new SharedBuckets({ storage: this.storage, limiter: rates, log: accessLog });
+    this.rateLimits = new RateLimits(config.rate_limits, rates);
     this.#monthlyTokens = new MonthlyTokens({ storage: this.storage, log: accessLog });
     this.userLimits = new UserLimits({
-      ...{ config: config.user_limits, months: this.#monthlyTokens, log: accessLog, telemetry },
+      ...{ config: config.user_limits, months: this.#monthlyTokens, minutes: rates, log: accessLog, telemetry },
     });
     this.apiKeys = config.api_service.enabled
       ? new ApiKeys({
@@ -471,6 +478,7 @@ export class Services {
     await this.uploadedParts.stop();
     await this.files.stop();
     await this.#monthlyTokens.stop();
+    await this.#sharedBuckets?.stop();
     await this.usage.stop();
     await this.storage.close();
     await this.uploads.remove();

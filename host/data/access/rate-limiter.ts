@@ -1,3 +1,5 @@
+import type { RateSpending } from '../storage/index.ts';
+
 /** At most `capacity` requests in `interval_seconds`. */
 export interface RateLimit {
   readonly capacity: number;
@@ -42,6 +44,8 @@ export class RateLimiter {
   readonly #buckets = new Map<string, Bucket>();
   readonly #now: () => number;
   readonly #maxKeys: number;
+  /** Called after requests were taken or given back. */
+  onSpent: ((spending: RateSpending) => void) | undefined;
 
   /** `now` returns the milliseconds of a monotonic clock. */
   constructor({
@@ -85,12 +89,21 @@ export class RateLimiter {
     const now = this.#now();
     const stepMs = step(check.limit);
     this.#set(check.key, { fullAt: now + this.#missing(check, now) + count * stepMs, stepMs }, now);
+    this.onSpent?.({ key: check.key, count, stepMs });
   }
 
   /** Returns a request to its bucket. */
   giveBack({ key }: RateCheck): void {
     const bucket = this.#buckets.get(key);
-    if (bucket) this.#buckets.set(key, { ...bucket, fullAt: bucket.fullAt - bucket.stepMs });
+    if (!bucket) return;
+    this.#buckets.set(key, { ...bucket, fullAt: bucket.fullAt - bucket.stepMs });
+    this.onSpent?.({ key, count: -1, stepMs: bucket.stepMs });
+  }
+
+  /** Sets what the bucket of a key lacks: `count` requests, each of which comes back in `stepMs` milliseconds. */
+  set({ key, count, stepMs }: RateSpending): void {
+    const now = this.#now();
+    this.#set(key, { fullAt: now + count * stepMs, stepMs }, now);
   }
 
   /** The number of keys that are remembered. */

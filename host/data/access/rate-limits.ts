@@ -37,7 +37,7 @@ export interface NamedVerdict extends RateVerdict {
 /** A limit with its policy. */
 type NamedLimit = readonly [policy: string, limit: RateLimit | null | undefined];
 
-/** Applies the limits of the configuration. The counts belong to this process, so several hosts count separately. */
+/** Applies the limits of the configuration. */
 export class RateLimits {
   #config!: RateLimitsConfig;
   readonly #limiter: RateLimiter;

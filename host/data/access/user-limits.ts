@@ -9,7 +9,7 @@ import { type RateCheck, RateLimiter } from './rate-limiter.ts';
 export interface CallerLimits {
   /** Most tokens of each text that a model generates. */
   readonly max_output_tokens: number | null;
-  /** Most tokens of prompts and answers in a minute, on this host. */
+  /** Most tokens of prompts and answers in a minute, on all hosts together. */
   readonly tokens_per_minute: number | null;
   /** Most tokens of prompts and answers in a calendar month (UTC), on all hosts together. */
   readonly tokens_per_month: number | null;
@@ -169,7 +169,7 @@ export class UserLimits {
 
   #minuteChecks(caller: LimitedCaller): RateCheck[] {
     return this.#counted(caller).flatMap(({ name, limits: { tokens_per_minute: capacity } }) =>
-      typeof capacity === 'number' ? [{ key: name, limit: { capacity, interval_seconds: MINUTE_S } }] : [],
+      typeof capacity === 'number' ? [{ key: `tokens ${name}`, limit: { capacity, interval_seconds: MINUTE_S } }] : [],
     );
   }
 

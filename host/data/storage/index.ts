@@ -79,6 +79,7 @@ export type {
   VectorSpace,
   VectorUsage,
 } from './repositories/vectors/vector-repository.ts';
+export type { RateSpending } from './repositories/rate-buckets.ts';
 export type { ClaimedUsage } from './repositories/usage-records.ts';
 export {
   type AlertHappening,

@@ -12,7 +12,7 @@ const limits = {
   ),
   tokens_per_minute: tokens(
     1_000_000_000,
-    'Most tokens of prompts and answers of a user in a minute, on each host. Further calls of models for texts are ' +
+    'Most tokens of prompts and answers of a user in a minute, on all hosts. Further calls of models for texts are ' +
       'refused (status 429). null is no limit.',
   ),
   tokens_per_month: tokens(

@@ -3,6 +3,7 @@ import { ApiKeyRepository } from './api-keys.ts';
 import { CaptionRepository, MediaRepository, TranscriptRepository, VideoRepository } from './media.ts';
 import { MediaOwner } from './media-owner.ts';
 import { PluginValueRepository } from './plugin-storage.ts';
+import { RateBucketRepository } from './rate-buckets.ts';
 import { BatchRepository } from './openai/batches.ts';
 import { BatchRunRepository } from './openai/batch-runs.ts';
 import { FileRepository } from './openai/files.ts';
@@ -42,6 +43,7 @@ export class Repositories {
   readonly batchRuns: BatchRunRepository;
   readonly usageRecords: UsageRecordRepository;
   readonly userTokens: UserTokenRepository;
+  readonly rateBuckets: RateBucketRepository;
 
   constructor(connection: Connection) {
     this.connection = connection;
@@ -59,6 +61,7 @@ export class Repositories {
     this.batchRuns = new BatchRunRepository(connection);
     this.usageRecords = new UsageRecordRepository(connection);
     this.userTokens = new UserTokenRepository(connection);
+    this.rateBuckets = new RateBucketRepository(connection);
   }
 
   /**

@@ -1,0 +1,9 @@
+-- What callers have used of limits of rates, on all hosts. A bucket that lacks nothing needs no row.
+create table rate_buckets (
+  key text primary key,
+  -- Requests that the bucket lacked at `looked_at`, and the milliseconds in which one comes back.
+  lacking real not null,
+  step_ms real not null,
+  -- Milliseconds since 1970, by the clock of the database.
+  looked_at real not null
+);
