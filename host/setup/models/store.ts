@@ -26,7 +26,8 @@ import {
   targetOfEntry,
   targetOfHubFile,
 } from './model-target.ts';
-import { REQUANTISED_FOLDER, requantized } from './requantized.ts';
+import { REQUANTISED_FOLDER } from './kept-conversion.ts';
+import { requantized } from './requantized.ts';
 import { damagedError, inspectModel, inspectStored, neighbourOf, sidecarPath, writeSidecar } from './sidecar.ts';
 import { describeSource } from './sources/describe-source.ts';
 import { bestGguf, bestProjector, ggufModels } from './sources/gguf-choice.ts';

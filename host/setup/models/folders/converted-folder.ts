@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
-import { mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { fail } from '../../../base/core/errors.ts';
-import { hashFile, withFileLock } from '../../packages/index.ts';
+import { hashFile } from '../../packages/index.ts';
 import { quantizeGgml } from '../convert/quantize.ts';
+import { keptConversion, REQUANTISED_FOLDER, type WrittenFile } from '../kept-conversion.ts';
 import { requireBytes } from '../make-target.ts';
-import { REQUANTISED_FOLDER } from '../requantized.ts';
-import { inspectStored, type Sidecar, writeSidecar } from '../sidecar.ts';
 import type { PullOptions, ResolvedModel } from '../store.ts';
 import { type WhisperFolder, whisperFolder } from './whisper-folder.ts';
 
@@ -26,54 +24,17 @@ export async function convertedFolder(folder: string, cacheDir: string, options:
   const digest = await digestOf(source, options);
   const made = path.join(cacheDir, REQUANTISED_FOLDER, `${digest.slice(0, 32)}-${type}`);
   const target = path.join(made, `${path.basename(folder)}@${type}.bin`);
-  await mkdir(made, { recursive: true });
-  const onWait = (): void => options.onProgress?.(0, undefined, 'waiting for another process');
-  return withFileLock(
-    `${target}.lock`,
-    async () => {
-      const stored = await inspectStored(target);
-      const {
-        id,
-        kind,
-        bytes,
-        sha256,
-        licence,
-        source: from,
-      } = stored.state === 'present' ? stored.sidecar : await write(source, target, type, `${folder}@${type}`, options);
-      return { id, kind, path: target, bytes, sha256, licence, source: from };
-    },
-    { signal: options.signal, onWait },
-  );
-}
-
-async function write(
-  source: WhisperFolder,
-  target: string,
-  type: WhisperType,
-  id: string,
-  { signal, onProgress }: PullOptions,
-): Promise<Sidecar> {
-  await requireBytes(id, path.dirname(target), 2 * MADE_BYTES * source.bytes);
-  const progress = (stage: string) => (bytes: number) => onProgress?.(bytes, undefined, stage);
-  const [whole, making] = [`${target}.whole`, `${target}.making`];
-  try {
-    let made = await source.convert(type === 'f16' ? making : whole, { signal, onProgress: progress('converting') });
-    if (type !== 'f16') made = await quantizeGgml(whole, making, type, { signal, onProgress: progress('quantizing') });
-    const sidecar: Sidecar = {
-      id,
-      kind: 'whisper',
-      bytes: made.bytes,
-      sha256: made.sha256,
-      source: `converted from ${path.dirname(source.files[0] ?? '')}`,
-      licence: 'not stated',
-      verified_at: new Date().toISOString(),
-    };
-    await writeSidecar(target, sidecar);
-    await rename(making, target);
-    return sidecar;
-  } finally {
-    for (const file of [whole, making]) await rm(file, { force: true });
-  }
+  const id = `${folder}@${type}`;
+  const write = async (making: string, whole: string): Promise<WrittenFile> => {
+    const { signal, onProgress } = options;
+    await requireBytes(id, made, 2 * MADE_BYTES * source.bytes);
+    const progress = (stage: string) => (bytes: number) => onProgress?.(bytes, undefined, stage);
+    const f16 = await source.convert(type === 'f16' ? making : whole, { signal, onProgress: progress('converting') });
+    if (type === 'f16') return f16;
+    return quantizeGgml(whole, making, type, { signal, onProgress: progress('quantizing') });
+  };
+  const from = `converted from ${path.dirname(source.files[0] ?? '')}`;
+  return keptConversion(target, { id, kind: 'whisper', source: from, licence: 'not stated', write }, options);
 }
 
 function typeOf(folder: string, given: string): WhisperType {
