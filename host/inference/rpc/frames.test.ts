@@ -37,7 +37,7 @@ const FRAMES: readonly Frame[] = [
   { type: 'end', id: 1 },
   { type: 'error', id: 1, error: { name: 'E', kind: 'internal', message: 'm', data: {} } },
   { type: 'call-progress', id: 1, fraction: 0.25 },
-  { type: 'pong', steps: 12, busy: true, beats: 3400 },
+  { type: 'pong', steps: 12, busy: true, beats: 3400, cpuMs: 71.5 },
 ];
 const WIRE = Buffer.concat(FRAMES.map((frame) => encodeFrame(frame)));
 

@@ -78,12 +78,13 @@ export type ReplicaFrame =
   | { readonly type: 'failed'; readonly error: ErrorRecord }
   | { readonly type: 'progress'; readonly fraction?: number | undefined; readonly text: string }
   | { readonly type: 'log'; readonly level: LogLevel; readonly message: string; readonly fields: LogFields }
-  /** `beats` grows while the engine is `busy`; otherwise it hangs. */
+  /** `beats` grows while the engine is `busy`; otherwise it hangs. `cpuMs` is what the process had of processors. */
   | {
       readonly type: 'pong';
       readonly steps: number;
       readonly busy: boolean;
       readonly beats: number;
+      readonly cpuMs: number;
       readonly memory?: ReplicaMemory | undefined;
     }
   /** The ids of all models that are there or being loaded, of an implementation with many. */
@@ -161,7 +162,7 @@ const REQUIRED: Readonly<
   end: { id: 'number' },
   error: { id: 'number', error: 'object' },
   taken: { id: 'number', values: 'number' },
-  pong: { steps: 'number', busy: 'boolean', beats: 'number' },
+  pong: { steps: 'number', busy: 'boolean', beats: 'number', cpuMs: 'number' },
   metrics: { metrics: 'array' },
   models: { ids: 'array' },
   'call-progress': { id: 'number', fraction: 'number' },

@@ -91,7 +91,8 @@ export const DeploymentOptions = z
       .default(30)
       .describe(
         'Seconds without an answer of a replica, or without progress of an engine that has work, after which the ' +
-          'replica is killed and replaced.',
+          'replica is killed and replaced. An engine that shares its processor with other programs has more: its ' +
+          'share of the processor counts.',
       ),
     start_timeout_s: seconds
       .default(300)

@@ -123,11 +123,13 @@ async function answerPing(): Promise<void> {
     return lastWords('health check failed', error);
   }
   const { busy, beats } = implementation?.activity?.() ?? { busy: false, beats: 0 };
+  const { user, system } = process.cpuUsage();
   socket.send({
     type: 'pong',
     steps: implementation?.steps?.() ?? 0,
     busy,
     beats,
+    cpuMs: (user + system) / 1000,
     memory: implementation && memoryOf(implementation),
   });
   sendMetrics();

@@ -1,7 +1,8 @@
 export interface HealthChecksOptions {
   readonly periodMs: number;
   /**
-   * Milliseconds without an answer, or without progress of an engine that has work, after which a replica is unhealthy.
+   * Milliseconds without an answer, or of the processor without progress of an engine that has work, after which a
+   * replica is unhealthy.
    */
   readonly timeoutMs: number;
   /** Asks the replica for an answer. */
@@ -10,6 +11,17 @@ export interface HealthChecksOptions {
   onUnhealthy(reason: string): void;
 }
 
+/** What a replica answers to a health check. */
+export interface HealthAnswer {
+  readonly busy: boolean;
+  readonly beats: number;
+  /** Milliseconds of the processor that its process has had. */
+  readonly cpuMs: number;
+}
+
+/** The share of a processor below which a busy engine waits for something that does not come. */
+const IDLE_SHARE = 0.05;
+
 /** Asks a replica regularly whether its event loop answers and its engine makes progress. */
 export class HealthChecks {
   readonly #options: HealthChecksOptions;
@@ -17,8 +29,9 @@ export class HealthChecks {
   #pingedAt: number | undefined;
   /** Beats of the engine at the last health check, if it was busy. */
   #beats: number | undefined;
-  /** Health checks in a row without progress of a busy engine. */
-  #stalledChecks = 0;
+  #cpuMs = 0;
+  /** Milliseconds since the last progress of a busy engine. */
+  #stalledMs = 0;
 
   constructor(options: HealthChecksOptions) {
     this.#options = options;
@@ -36,16 +49,20 @@ export class HealthChecks {
 
   /**
    * Called with each answer. Finds an engine that hangs although the event loop answers. Counts checks instead of time,
-   * because this process may have been held up.
+   * because this process may have been held up, and of each only what the engine had of a processor, because others
+   * may need it. One that hardly uses any, such as one in a deadlock, has all of it.
    */
-  onAnswer({ busy, beats }: { readonly busy: boolean; readonly beats: number }): void {
+  onAnswer({ busy, beats, cpuMs }: HealthAnswer): void {
     this.#pingedAt = undefined;
     const stalled = busy && beats === this.#beats;
+    const usedMs = cpuMs - this.#cpuMs;
     this.#beats = busy ? beats : undefined;
-    this.#stalledChecks = stalled ? this.#stalledChecks + 1 : 0;
+    this.#cpuMs = cpuMs;
     const { periodMs, timeoutMs, onUnhealthy } = this.#options;
-    if (this.#stalledChecks * periodMs < timeoutMs) return;
-    if (this.#stalledChecks > 0) onUnhealthy(`its engine has work but made no progress for ${timeoutMs / 1000} s`);
+    const hadMs = usedMs < IDLE_SHARE * periodMs ? periodMs : Math.min(usedMs, periodMs);
+    this.#stalledMs = stalled ? this.#stalledMs + hadMs : 0;
+    if (stalled && this.#stalledMs >= timeoutMs)
+      onUnhealthy(`its engine has work but made no progress for ${timeoutMs / 1000} s`);
   }
 
   #check(): void {

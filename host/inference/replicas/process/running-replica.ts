@@ -28,8 +28,8 @@ export interface ReplicaOptions {
   readonly startTimeoutMs: number;
   readonly healthPeriodMs: number;
   /**
-   * Milliseconds without an answer to a health check, or without progress of an engine that has work, after which the
-   * process is killed.
+   * Milliseconds without an answer to a health check, or of the processor without progress of an engine that has work,
+   * after which the process is killed.
    */
   readonly healthTimeoutMs: number;
   readonly onProgress?: ((fraction: number | undefined, text: string) => void) | undefined;

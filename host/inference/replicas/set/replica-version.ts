@@ -81,8 +81,8 @@ export interface ReplicaVersion {
   readonly startTimeoutMs: number;
   readonly healthPeriodMs: number;
   /**
-   * Milliseconds without an answer to a health check, or without progress of an engine that has work, after which the
-   * process is killed.
+   * Milliseconds without an answer to a health check, or of the processor without progress of an engine that has work,
+   * after which the process is killed.
    */
   readonly healthTimeoutMs: number;
   /** Places of the replicas. Default: unlimited, without additional environment variables. */
