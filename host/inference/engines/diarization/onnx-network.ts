@@ -1,4 +1,4 @@
-import { type AanaError, fail } from '../../../base/core/errors.ts';
+import { notUsable, type UsedModel } from '../onnx/not-usable.ts';
 import { openSession, type OnnxRuntime, type OnnxSession, type OnnxTensor } from '../onnx/runtime.ts';
 
 /** A tensor of 32-bit floats. */
@@ -25,13 +25,13 @@ export class OnnxNetwork {
   /** Loads a model. Throws `ModelFormatError` for a file that is no ONNX model with one input and one output. */
   static async load(runtime: OnnxRuntime, file: string, threads: number): Promise<OnnxNetwork> {
     const session = await openSession(runtime, file, threads).catch((error: unknown) => {
-      throw notUsable(file, error instanceof Error ? error.message : String(error), error);
+      throw notUsable(modelOf(file), error instanceof Error ? error.message : String(error), error);
     });
     const [input, ...furtherInputs] = session.inputNames;
     const [output] = session.outputNames;
     if (input === undefined || output === undefined || furtherInputs.length > 0)
       throw notUsable(
-        file,
+        modelOf(file),
         `it has the inputs ${session.inputNames.join(', ')} and the outputs ${session.outputNames.join(', ')}`,
       );
     return new OnnxNetwork(file, runtime, session, input, output);
@@ -54,9 +54,13 @@ export class OnnxNetwork {
     const size = shape.reduce((product, length) => product * length, 1);
     const values = Float32Array.from({ length: size }, (_, at) => Math.sin(0.01 * at) / 10);
     const { dims } = await this.run(values, shape).catch((error: unknown) => {
-      throw notUsable(this.file, `${wanted}: ${error instanceof Error ? error.message : String(error)}`, error);
+      throw notUsable(
+        modelOf(this.file),
+        `${wanted}: ${error instanceof Error ? error.message : String(error)}`,
+        error,
+      );
     });
-    if (!isExpected(dims)) throw notUsable(this.file, `${wanted}, but it answers ${dims.join(' × ')}`);
+    if (!isExpected(dims)) throw notUsable(modelOf(this.file), `${wanted}, but it answers ${dims.join(' × ')}`);
   }
 
   async close(): Promise<void> {
@@ -64,9 +68,4 @@ export class OnnxNetwork {
   }
 }
 
-function notUsable(file: string, reason: string, cause?: unknown): AanaError {
-  return fail('ModelFormatError', `${file} cannot be used for diarization: ${reason}`, {
-    data: { file },
-    cause,
-  });
-}
+const modelOf = (file: string): UsedModel => ({ name: file, task: 'diarization', place: { file } });

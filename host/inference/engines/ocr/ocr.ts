@@ -1,9 +1,8 @@
 // Runs in a replica: texts in images with the networks of PaddleOCR over the ONNX Runtime.
-import { fail } from '../../../base/core/errors.ts';
 import type { ImageReference, OcrBatchOutput, OcrOutput } from '../../../base/schemas/index.ts';
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
 import type { CallContext } from '../../rpc/index.ts';
-import { ComputeThread, RefusedByRuntime } from '../onnx/compute-thread.ts';
+import { ComputeThread } from '../onnx/compute-thread.ts';
 import { runFailed } from '../onnx/run-failed.ts';
 import type { OcrAnswer, OcrImage, OcrQuestion, OcrThreadSpec } from './ocr-thread.ts';
 
@@ -30,11 +29,8 @@ export async function start(spec: OcrSpec, { artifactPath }: StartContext): Prom
   const thread = await ComputeThread.load<object, OcrQuestion, OcrAnswer>(
     new URL('./ocr-thread.js', import.meta.url),
     { runtime, detection, recognition, orientation, characters, threads } satisfies OcrThreadSpec,
-    spec.max_memory_bytes,
-  ).catch((error: unknown) => {
-    if (!(error instanceof RefusedByRuntime)) throw error;
-    throw fail('ModelFormatError', `${spec.model_name} cannot be used: ${error.message}`);
-  });
+    { model: { name: spec.model_name }, maxMemoryBytes: spec.max_memory_bytes },
+  );
   const ocr = new Ocr(spec, thread, artifactPath);
   return {
     info: { model: spec.model_name },

@@ -3,6 +3,7 @@ import { writeSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { raceAbort } from '../../../base/core/abort.ts';
 import { Limiter } from '../../../base/core/async/limiter.ts';
+import { notUsable, type UsedModel } from './not-usable.ts';
 import { Pulse } from './pulse.ts';
 
 /** A message of the thread that it could not do its work, with the runtime's reason. */
@@ -10,7 +11,7 @@ export interface Refusal {
   readonly reason: string;
 }
 
-/** A computation, or the loading of a model, that the runtime refused. The message is its reason. */
+/** A computation that the runtime refused. The message is its reason. */
 export class RefusedByRuntime extends Error {}
 
 /** Time between two looks at the memory of the process while the thread works. */
@@ -44,13 +45,13 @@ export class ComputeThread<Loaded extends object, Question, Answer extends objec
 
   /**
    * Starts the module `entry` with `spec` and the buffer of a {@link Pulse} as `pulse`. Its first message is `Loaded`.
-   * Then it answers each message with one. Rejects with `RefusedByRuntime` for a model that cannot be loaded.
+   * Then it answers each message with one. Rejects with `ModelFormatError` for a model that the runtime refuses.
    * `maxMemoryBytes` is what this process may have in memory.
    */
   static async load<Loaded extends object, Question, Answer extends object>(
     entry: URL,
     spec: object,
-    maxMemoryBytes: number,
+    { model, maxMemoryBytes }: { readonly model: UsedModel; readonly maxMemoryBytes: number },
   ): Promise<ComputeThread<Loaded, Question, Answer>> {
     const pulse = new Pulse();
     const worker = new Worker(entry, { workerData: { ...spec, pulse: pulse.buffer } });
@@ -58,7 +59,7 @@ export class ComputeThread<Loaded extends object, Question, Answer extends objec
       return new ComputeThread(worker, pulse, await answerOf<Loaded>(worker, maxMemoryBytes), maxMemoryBytes);
     } catch (error) {
       await worker.terminate();
-      throw error;
+      throw error instanceof RefusedByRuntime ? notUsable(model, error.message) : error;
     }
   }
 

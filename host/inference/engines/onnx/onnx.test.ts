@@ -285,7 +285,7 @@ const repeat = (times: number) => ({
 Onnx('a call that is aborted while it waits is never computed, and one that runs ends for its caller', async () => {
   const runtime = (await store.pull('onnxruntime')).path;
   const file = await write('repeated.onnx', REPEATED);
-  const thread = await loadGraph({ runtime, file, threads: 1 }, 2 ** 40);
+  const thread = await loadGraph({ runtime, file, threads: 1 }, { name: file }, 2 ** 40);
   try {
     const running = new AbortController();
     const waiting = new AbortController();

@@ -1,11 +1,12 @@
 // Runs in a replica: any graph with the ONNX Runtime.
-import { type AanaError, fail } from '../../../base/core/errors.ts';
+import type { AanaError } from '../../../base/core/errors.ts';
 import type { Implementation, StartContext } from '../../replicas/process/implementation.ts';
 import type { CallContext } from '../../rpc/index.ts';
 import { wrongArgument } from '../wrong-argument.ts';
-import { ComputeThread, RefusedByRuntime } from './compute-thread.ts';
-import { runFailed } from './run-failed.ts';
+import { ComputeThread } from './compute-thread.ts';
 import type { GraphAnswer, GraphQuestion, GraphSpec, LoadedGraph } from './graph-thread.ts';
+import { notUsable, type UsedModel } from './not-usable.ts';
+import { runFailed } from './run-failed.ts';
 import type { OnnxTensor, OnnxValue } from './runtime.ts';
 import {
   answerOf,
@@ -35,11 +36,11 @@ interface RunArgs {
 }
 
 export async function start(spec: OnnxSpec, _context: StartContext): Promise<Implementation> {
-  const graph: GraphSpec = { runtime: spec.runtime_path, file: spec.model_path, threads: spec.threads };
-  const thread = await loadGraph(graph, spec.max_memory_bytes).catch((error: unknown) => {
-    throw error instanceof RefusedByRuntime ? notUsable(spec, error.message) : error;
-  });
-  const model = new OnnxModel(spec, thread);
+  const { runtime_path: runtime, model_path: file, threads } = spec;
+  const graph: GraphSpec = { runtime, file, threads };
+  const used: UsedModel = { name: spec.model_name, place: { file: spec.model_path } };
+  const thread = await loadGraph(graph, used, spec.max_memory_bytes);
+  const model = new OnnxModel(used, thread);
   return {
     info: { model: spec.model_name, ...model.graph },
     // The host has checked the arguments against the schemas of the deployment's methods.
@@ -54,19 +55,19 @@ export async function start(spec: OnnxSpec, _context: StartContext): Promise<Imp
 }
 
 /** Loads a graph in a thread. See `ComputeThread.load`. */
-export const loadGraph = (spec: GraphSpec, maxMemoryBytes: number): Promise<GraphThread> =>
-  ComputeThread.load(new URL('./graph-thread.js', import.meta.url), spec, maxMemoryBytes);
+export const loadGraph = (spec: GraphSpec, model: UsedModel, maxMemoryBytes: number): Promise<GraphThread> =>
+  ComputeThread.load(new URL('./graph-thread.js', import.meta.url), spec, { model, maxMemoryBytes });
 
 class OnnxModel {
   readonly graph: { readonly inputs: readonly Declared[]; readonly outputs: readonly Declared[] };
   readonly #name: string;
   readonly #thread: GraphThread;
 
-  constructor(spec: OnnxSpec, thread: GraphThread) {
+  constructor(model: UsedModel, thread: GraphThread) {
     const { inputs, outputs } = thread.loaded;
-    this.#name = spec.model_name;
+    this.#name = model.name;
     this.#thread = thread;
-    this.graph = { inputs: declared(spec, 'input', inputs), outputs: declared(spec, 'output', outputs) };
+    this.graph = { inputs: declared(model, 'input', inputs), outputs: declared(model, 'output', outputs) };
   }
 
   async run(
@@ -100,17 +101,14 @@ class OnnxModel {
   }
 }
 
-function declared(spec: OnnxSpec, what: string, values: readonly OnnxValue[]): Declared[] {
+function declared(model: UsedModel, what: string, values: readonly OnnxValue[]): Declared[] {
   return values.map(({ name, isTensor, type, shape = [] }) => {
     if (!isTensor)
-      throw notUsable(spec, `its ${what} ${name} is not a tensor; convert it to one that has only tensors`);
-    if (!isTensorType(type)) throw notUsable(spec, `its ${what} ${name} has the type ${type}, which is not supported`);
+      throw notUsable(model, `its ${what} ${name} is not a tensor; convert it to one that has only tensors`);
+    if (!isTensorType(type)) throw notUsable(model, `its ${what} ${name} has the type ${type}, which is not supported`);
     return { name, type, shape };
   });
 }
 
 const unknownName = (argument: string, name: string, names: readonly string[]): AanaError =>
   wrongArgument('ValidationError', [argument], `the model has no "${name}"; it has ${names.join(', ') || 'none'}`);
-
-const notUsable = ({ model_name, model_path }: OnnxSpec, reason: string): AanaError =>
-  fail('ModelFormatError', `${model_name} cannot be used: ${reason}`, { data: { file: model_path } });

@@ -60,7 +60,7 @@ async function actualLogits(
   atOnce = Infinity,
 ): Promise<Float32Array[]> {
   const spec = { runtime: (await store.pull('onnxruntime')).path, threads: 1 };
-  const graph = await loadGraph({ ...spec, file: join(model, 'onnx/converted.onnx') }, 2 ** 33);
+  const graph = await loadGraph({ ...spec, file: join(model, 'onnx/converted.onnx') }, { name: model }, 2 ** 33);
   const empty = graph.loaded.inputs.flatMap(({ name, shape = [] }) =>
     name.startsWith('past_key_values')
       ? [

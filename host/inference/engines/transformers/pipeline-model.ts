@@ -1,6 +1,5 @@
-import { fail } from '../../../base/core/errors.ts';
 import { InferenceException } from '../../replicas/process/inference-exception.ts';
-import { ComputeThread, RefusedByRuntime } from '../onnx/compute-thread.ts';
+import { ComputeThread } from '../onnx/compute-thread.ts';
 import { runFailed } from '../onnx/run-failed.ts';
 import type { OnnxTensor } from '../onnx/runtime.ts';
 import type { LoadedPipeline, PipelineAnswer, PipelineQuestion, PipelineSpec } from './pipeline-thread.ts';
@@ -23,20 +22,11 @@ export class PipelineModel {
 
   /** Throws `ModelFormatError` for a model that cannot be used for the task. */
   static async load(spec: PipelineModelSpec): Promise<PipelineModel> {
-    const { model_name: name, task, folder } = spec;
-    try {
-      const thread = await ComputeThread.load<LoadedPipeline, PipelineQuestion, PipelineAnswer>(
-        new URL('./pipeline-thread.js', import.meta.url),
-        { ...spec, transformers: spec.transformers_path } satisfies PipelineSpec,
-        spec.max_memory_bytes,
-      );
-      return new PipelineModel(name, thread);
-    } catch (error) {
-      if (!(error instanceof RefusedByRuntime)) throw error;
-      throw fail('ModelFormatError', `${name} cannot be used for ${task}: ${error.message}`, {
-        data: { path: folder },
-      });
-    }
+    const { model_name: name, task, folder, transformers_path: transformers, max_memory_bytes: maxMemoryBytes } = spec;
+    const entry = new URL('./pipeline-thread.js', import.meta.url);
+    const given: PipelineSpec = { ...spec, transformers };
+    const model = { name, task, place: { path: folder } };
+    return new PipelineModel(name, await ComputeThread.load(entry, given, { model, maxMemoryBytes }));
   }
 
   /**

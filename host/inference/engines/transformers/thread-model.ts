@@ -34,17 +34,8 @@ export class ThreadModel {
   /** Rejects with `ModelFormatError` for a model that cannot be loaded. */
   static async load(name: string, spec: GenerationSpec, maxMemoryBytes: number): Promise<ThreadModel> {
     const entry = new URL('./generation-thread.js', import.meta.url);
-    const thread: GenerationThread = await ComputeThread.load<LoadedModel, GenerationQuestion, object>(
-      entry,
-      spec,
-      maxMemoryBytes,
-    ).catch((error: unknown) => {
-      if (!(error instanceof RefusedByRuntime)) throw error;
-      throw fail('ModelFormatError', `${name} cannot be used for text generation: ${error.message}`, {
-        data: { path: spec.folder },
-      });
-    });
-    return new ThreadModel(name, thread);
+    const model = { name, task: 'text generation', place: { path: spec.folder } };
+    return new ThreadModel(name, await ComputeThread.load(entry, spec, { model, maxMemoryBytes }));
   }
 
   get loaded(): LoadedModel {
