@@ -4,7 +4,7 @@ import { fail } from '../../../base/core/errors.ts';
 import { countOf, readGgufHeader } from './gguf-header.ts';
 
 /** Tokens of a dialog where the configuration names no number, and the model was trained with as many. */
-const DEFAULT_TOKENS = 8192;
+export const DEFAULT_TOKENS = 8192;
 
 /** How positions beyond the trained length are computed, in the words of Transformers. */
 export const RopeScalingConfig = z.strictObject({

@@ -12,5 +12,5 @@ export async function readGgufHeader(path: string): Promise<ReadonlyMap<string, 
 }
 
 /** Returns a number of the header that counts something; 0 for anything else. */
-export const countOf = (value: GgufValue | undefined): number =>
+export const countOf = (value: unknown): number =>
   typeof value === 'number' && Number.isSafeInteger(value) ? Math.max(0, value) : 0;

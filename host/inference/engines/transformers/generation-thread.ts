@@ -24,8 +24,6 @@ export interface GenerationSpec {
 
 /** What the thread tells of its model. */
 export interface LoadedModel {
-  /** Tokens that the model was trained with; undefined if its configuration does not say. */
-  readonly trainedTokens: number | undefined;
   readonly vocabulary: number;
   /** Tokens that end an answer. */
   readonly ends: readonly number[];
@@ -110,7 +108,6 @@ type Ends = number | readonly number[] | null | undefined;
 
 interface Model {
   readonly config: {
-    readonly max_position_embeddings?: number;
     readonly vocab_size?: number;
     readonly eos_token_id?: Ends;
   };
@@ -158,7 +155,6 @@ class Generator {
     const { config, generation_config: generation } = this.#model;
     const ends = [generation?.eos_token_id, config.eos_token_id].flatMap((each) => each ?? []);
     return {
-      trainedTokens: config.max_position_embeddings,
       vocabulary: config.vocab_size ?? Infinity,
       ends: [...new Set(ends)],
     };

@@ -30,15 +30,13 @@ interface TextGenerationSpec extends Omit<GenerationSpec, 'transformers'> {
   readonly model_name: string;
   readonly transformers_path: string;
   readonly max_memory_bytes: number;
-  /** 0 is the length that the model was trained with. */
-  readonly n_ctx?: number;
+  /** Tokens that one dialog can hold, with its answer. */
+  readonly n_ctx: number;
   readonly default_sampling_params: SamplingParams;
 }
 
 type Pieces = AsyncGenerator<TextChunk, GenerationDetails>;
 
-/** Tokens of a dialog where the configuration names no number, and the model was trained with as many. */
-const DEFAULT_TOKENS = 8192;
 /** A signal without a limit, because the host ends a replica whose warm-up makes no progress. */
 const UNLIMITED = new AbortController().signal;
 
@@ -74,18 +72,7 @@ class TransformersTextModel implements TextModel {
   #defaults: SamplingParams;
 
   constructor(spec: TextGenerationSpec, thread: ThreadModel) {
-    const { trainedTokens } = thread.loaded;
-    const { n_ctx: wanted } = spec;
-    if (wanted !== undefined && trainedTokens !== undefined && wanted > trainedTokens)
-      throw fail(
-        'ValidationError',
-        `user_config: model_kwargs.n_ctx: ${wanted} is more than the ${trainedTokens} tokens that the model was ` +
-          'trained with',
-      );
-    this.contextTokens =
-      wanted === 0
-        ? (trainedTokens ?? DEFAULT_TOKENS)
-        : (wanted ?? Math.min(DEFAULT_TOKENS, trainedTokens ?? Infinity));
+    this.contextTokens = spec.n_ctx;
     this.#name = spec.model_name;
     this.#thread = thread;
     this.#defaults = spec.default_sampling_params;

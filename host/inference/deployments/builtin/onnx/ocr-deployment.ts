@@ -84,7 +84,7 @@ export const OcrDeployment = defineDeployment({
         box_threshold: config.box_threshold,
         unclip_ratio: config.unclip_ratio,
       },
-      ...(await onnxReplicaSpec('OcrDeployment', config, bytes, context)),
+      ...(await onnxReplicaSpec('OcrDeployment', config, { model: bytes }, context)),
     };
   },
   memory: onnxMemory,

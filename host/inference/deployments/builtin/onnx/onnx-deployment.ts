@@ -76,7 +76,7 @@ export const OnnxDeployment = defineDeployment({
     return {
       model_path: model.path,
       model_name: modelName(config.model_id),
-      ...(await onnxReplicaSpec('OnnxDeployment', config, model.bytes, context)),
+      ...(await onnxReplicaSpec('OnnxDeployment', config, { model: model.bytes }, context)),
     };
   },
   memory: onnxMemory,

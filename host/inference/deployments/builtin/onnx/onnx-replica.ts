@@ -14,7 +14,7 @@ export const onnxReplica = {
     .optional()
     .describe(
       'Memory of a replica. A replica that needs more ends, and its call is repeated once. Default: three times the ' +
-        'files of the model, and 2 GiB.',
+        'files of the model, 2 GiB, and the keys and values of dialogs.',
     ),
 };
 
@@ -29,6 +29,16 @@ const WORKING_BYTES = 200_000_000;
 /** What the runtime makes of weights while it loads them. */
 const COPIES = 3;
 
+/** Bytes that the memory of a replica is estimated from. */
+export interface OnnxSizes {
+  /** The files of the model. */
+  readonly model: number;
+  /** What the largest call keeps between its computations. Default: nothing. */
+  readonly call?: number;
+  /** What all calls at the same time keep. */
+  readonly calls?: number;
+}
+
 /** Throws `ValidationError` for a deployment that wants GPUs. */
 export function requireProcessors(type: string, { numGpus }: PrepareContext): void {
   if (numGpus > 0) throw fail('ValidationError', `ray_actor_options: num_gpus: ${type} computes on processors only`);
@@ -38,20 +48,21 @@ export function requireProcessors(type: string, { numGpus }: PrepareContext): vo
 export async function onnxReplicaSpec(
   type: string,
   config: OnnxReplicaConfig,
-  modelBytes: number,
+  { model, call = 0, calls = 0 }: OnnxSizes,
   context: PrepareContext,
 ): Promise<ReplicaSpec> {
   return {
     runtime_path: await pullOnnxRuntime(type, context),
     threads: Math.min(config.threads ?? USEFUL_THREADS, Math.max(1, await context.cpus())),
-    bytes: modelBytes,
-    max_memory_bytes: config.max_memory_bytes ?? COPIES * modelBytes + 2 ** 31,
+    bytes: model,
+    call_bytes: call,
+    max_memory_bytes: config.max_memory_bytes ?? COPIES * model + 2 ** 31 + calls,
   };
 }
 
 export const onnxMemory = async (spec: ReplicaSpec): Promise<MemoryNeed> => ({
   weightsBytes: Number(spec['bytes']),
-  contextBytes: WORKING_BYTES,
+  contextBytes: WORKING_BYTES + Number(spec['call_bytes']),
 });
 
 /**

@@ -65,8 +65,8 @@ async function present(file: string, id: string): Promise<string> {
   throw fail('ModelNotFound', `there is no file ${file}`, { data: { id } });
 }
 
-/** Returns the configuration, or an empty one where it is none, which Transformers.js then refuses. */
-async function readConfig(file: string): Promise<Readonly<Record<string, unknown>>> {
+/** Returns the configuration of a model, or an empty one where it is none, which Transformers.js then refuses. */
+export async function readConfig(file: string): Promise<Readonly<Record<string, unknown>>> {
   try {
     const config: unknown = JSON.parse(await readFile(file, 'utf8'));
     return typeof config === 'object' && config !== null ? { ...config } : {};

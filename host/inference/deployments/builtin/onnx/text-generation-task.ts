@@ -6,7 +6,9 @@ import {
   textGenerationMethods,
   tokenPromptMethods,
 } from '../../class/text-generation-methods.ts';
+import type { OnnxSizes } from './onnx-replica.ts';
 import { countTokensMethod, tokenMethods } from '../token-methods.ts';
+import { dialogSize } from './dialog-size.ts';
 import { pullTextModel } from './text-model-files.ts';
 import type { WeightName } from './weight-file.ts';
 
@@ -73,11 +75,22 @@ export const textGenerationVariant = {
   implementation: new URL('../../../engines/transformers/text-generation.js', import.meta.url),
 } as const;
 
-/** Returns the length of a model's files, and the part of a replica's spec that only this task has. */
+/** Calls of a replica. They are computed in turns. */
+export const CALLS = 4;
+
+/**
+ * Returns the bytes of a model's files and of what its calls keep, and the part of a replica's spec that only this task
+ * has.
+ */
 export async function textGenerationSpec(
   { model_id: id, dtype, model_kwargs: kwargs = {}, default_sampling_params: sampling = {} }: TextGenerationConfig,
   context: PrepareContext,
-): Promise<{ readonly bytes: number; readonly spec: ReplicaSpec }> {
+): Promise<{ readonly sizes: OnnxSizes; readonly spec: ReplicaSpec }> {
   const { bytes, ...files } = await pullTextModel(id, dtype, context);
-  return { bytes, spec: { ...files, ...kwargs, default_sampling_params: sampling } };
+  const { tokens, bytes: dialogBytes } = await dialogSize(files.folder, kwargs.n_ctx);
+  return {
+    // Each token copies the keys and values of its dialog.
+    sizes: { model: bytes, call: 2 * dialogBytes, calls: (CALLS + 1) * dialogBytes },
+    spec: { ...files, ...kwargs, n_ctx: tokens, default_sampling_params: sampling },
+  };
 }

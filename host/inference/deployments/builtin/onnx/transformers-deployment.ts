@@ -16,11 +16,12 @@ import { transcriptionMethods } from '../../class/transcription-methods.ts';
 import { modelName } from '../model-name.ts';
 import { pullModel } from '../pull-model.ts';
 import { VAD_MODEL } from '../speech/vad-deployment.ts';
-import { onnxMemory, onnxReplica, onnxReplicaSpec, requireProcessors } from './onnx-replica.ts';
+import { onnxMemory, onnxReplica, onnxReplicaSpec, type OnnxSizes, requireProcessors } from './onnx-replica.ts';
 import { pullPipeline } from './pipeline-files.ts';
 import { TASK_NAMES, type TaskName } from './pipeline-tasks.ts';
 import { SEQ2SEQ_TASKS, seq2seqArguments, seq2seqKeys } from './seq2seq-task.ts';
 import {
+  CALLS,
   TEXT_GENERATION,
   textGenerationKeys,
   textGenerationSpec,
@@ -112,8 +113,6 @@ const schema = fields.refine(hasDefaultPrompt, NO_DEFAULT_PROMPT).superRefine((c
 /** Configuration of a deployment that runs a pipeline of Transformers.js. */
 export class TransformersConfig extends configClass(schema) {}
 
-/** Calls of a replica. Their texts are computed in turns. */
-const CALLS = 4;
 /** Calls for embeddings, whose texts are short. */
 const EMBEDDING_CALLS = 32;
 const MAX_TEXTS = 2048;
@@ -203,14 +202,14 @@ export const TransformersDeployment = defineDeployment({
   async prepare(config, context) {
     requireProcessors('TransformersDeployment', context);
     const { model_id: id, task } = config;
-    const { bytes, spec } = await (task === TEXT_GENERATION
+    const { sizes, spec } = await (task === TEXT_GENERATION
       ? textGenerationSpec(config, context)
       : pipelineSpec(config, task, context));
     return {
       ...spec,
       task,
       model_name: modelName(id),
-      ...(await onnxReplicaSpec('TransformersDeployment', config, bytes, context)),
+      ...(await onnxReplicaSpec('TransformersDeployment', config, sizes, context)),
       transformers_path: await pullModel('transformers', context),
       ...(task === EMBEDDINGS && embeddingSpec(config)),
       ...(task === SPEECH && { language: config.language, vad_model_path: await pullModel(VAD_MODEL, context) }),
@@ -234,9 +233,9 @@ async function pipelineSpec(
   { model_id: id, dtype = 'fp32', generation_kwargs }: Config,
   task: TaskName,
   context: PrepareContext,
-): Promise<{ readonly bytes: number; readonly spec: ReplicaSpec }> {
+): Promise<{ readonly sizes: OnnxSizes; readonly spec: ReplicaSpec }> {
   const { bytes, folder } = await pullPipeline(id, task, weightSuffix(dtype), context);
-  return { bytes, spec: { folder, dtype, generation_kwargs } };
+  return { sizes: { model: bytes }, spec: { folder, dtype, generation_kwargs } };
 }
 
 /** Returns the part of a replica's spec for the methods for embeddings. */
