@@ -1,7 +1,14 @@
 // The entry of the thread that computes a graph.
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Refusal } from './compute-thread.ts';
-import { loadOnnxRuntime, openSession, type OnnxTensor, type OnnxValue, reasonOf } from './runtime.ts';
+import {
+  loadOnnxRuntime,
+  type OnnxProvider,
+  openSession,
+  type OnnxTensor,
+  type OnnxValue,
+  reasonOf,
+} from './runtime.ts';
 
 export interface GraphSpec {
   /** File of the runtime. */
@@ -9,6 +16,8 @@ export interface GraphSpec {
   /** File of the model. */
   readonly file: string;
   readonly threads: number;
+  /** Default: `cpu`. */
+  readonly provider?: OnnxProvider;
 }
 
 /** What the graph declares. */
@@ -32,7 +41,7 @@ const spec = workerData as GraphSpec;
 
 try {
   const runtime = loadOnnxRuntime(spec.runtime);
-  const session = await openSession(runtime, spec.file, spec.threads);
+  const session = await openSession(runtime, spec.file, spec.threads, spec.provider);
   port.on('message', async ({ feeds, outputs }: GraphQuestion) => {
     try {
       const tensors = Object.entries(feeds).map(

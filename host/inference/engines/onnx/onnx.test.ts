@@ -235,8 +235,21 @@ Onnx('a file that is no usable model does not start, and the reason is told', as
     const error = await errorOf(started(await write(name, content)));
     assert.match(error.message, expected);
   }
-  const gpu = { ray_actor_options: { num_gpus: 1 } };
-  assert.match((await errorOf(started(await write('gpu.onnx', one('Neg')), {}, gpu))).message, /num_gpus|GPU/);
+});
+
+Onnx('takes a runtime of the operator, and says what it lacks to compute on a GPU', async () => {
+  const file = await write('gpu.onnx', one('Neg'));
+  const own = join(`${(await store.pull('onnxruntime')).path}.packages`, 'node_modules/onnxruntime-node');
+  const wrong = async (num_gpus: number, config: object): Promise<string> =>
+    (await errorOf(started(file, config, { ray_actor_options: { num_gpus } }))).message;
+  assert.match(await wrong(1, {}), /num_gpus: OnnxDeployment needs user_config\.onnxruntime_path, an onnxruntime-node/);
+  assert.match(await wrong(2, { onnxruntime_path: own }), /num_gpus: OnnxDeployment computes on one GPU at most/);
+  for (const other of [join(folder, 'none'), folder])
+    assert.match(await wrong(0, { onnxruntime_path: other }), /onnxruntime_path: .* is not the npm package/);
+  const model = await started(file, { onnxruntime_path: own });
+  assert.equal((await run(model, { inputs: { x: [1, -2] } }))['y']?.data, [-1, 2]);
+  // The package of the catalogue lacks the provider.
+  assert.match(await wrong(1, { onnxruntime_path: own }), /gpu\.onnx cannot be used: .*libonnxruntime_providers_/);
 });
 
 Onnx('reads weights out of a file beside the model, and refuses it when it is cut', async () => {

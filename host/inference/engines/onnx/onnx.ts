@@ -7,7 +7,7 @@ import { ComputeThread } from './compute-thread.ts';
 import type { GraphAnswer, GraphQuestion, GraphSpec, LoadedGraph } from './graph-thread.ts';
 import { notUsable, type UsedModel } from './not-usable.ts';
 import { runFailed } from './run-failed.ts';
-import type { OnnxTensor, OnnxValue } from './runtime.ts';
+import type { OnnxProvider, OnnxTensor, OnnxValue } from './runtime.ts';
 import {
   answerOf,
   type Declared,
@@ -25,6 +25,7 @@ interface OnnxSpec {
   readonly runtime_path: string;
   readonly threads: number;
   readonly max_memory_bytes: number;
+  readonly provider: OnnxProvider;
 }
 
 type GraphThread = ComputeThread<LoadedGraph, GraphQuestion, GraphAnswer>;
@@ -36,8 +37,8 @@ interface RunArgs {
 }
 
 export async function start(spec: OnnxSpec, _context: StartContext): Promise<Implementation> {
-  const { runtime_path: runtime, model_path: file, threads } = spec;
-  const graph: GraphSpec = { runtime, file, threads };
+  const { runtime_path: runtime, model_path: file, threads, provider } = spec;
+  const graph: GraphSpec = { runtime, file, threads, provider };
   const used: UsedModel = { name: spec.model_name, place: { file: spec.model_path } };
   const thread = await loadGraph(graph, used, spec.max_memory_bytes);
   const model = new OnnxModel(used, thread);

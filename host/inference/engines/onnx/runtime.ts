@@ -57,16 +57,19 @@ export function loadOnnxRuntime(path: string): OnnxRuntime {
     const reason = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
     throw fail(
       'ModelDamaged',
-      `the ONNX Runtime at ${path} cannot be loaded: ${reason}; run "aana-host models rm onnxruntime" and ` +
-        `"aana-host models pull onnxruntime"`,
+      `the ONNX Runtime at ${path} cannot be loaded: ${reason}; install it again, or run "aana-host models rm ` +
+        `onnxruntime" and "aana-host models pull onnxruntime"`,
       { data: { id: 'onnxruntime', file: path }, cause: error },
     );
   }
 }
 
-/** The options of a model that computes on `threads` processors. */
-export const sessionOptions = (threads: number): Readonly<Record<string, unknown>> => ({
-  executionProviders: ['cpu'],
+/** What computes a model. What CUDA's provider lacks, the processors compute. */
+export type OnnxProvider = 'cpu' | 'cuda';
+
+/** The options of a model that computes on `threads` processors, or on a GPU. */
+export const sessionOptions = (threads: number, provider: OnnxProvider = 'cpu'): Readonly<Record<string, unknown>> => ({
+  executionProviders: [provider],
   intraOpNumThreads: threads,
   interOpNumThreads: 1,
   executionMode: 'sequential',
@@ -80,8 +83,12 @@ export const sessionOptions = (threads: number): Readonly<Record<string, unknown
  * Opens a model. Rejects with the runtime's reason, for example an operator that it does not have, or a file of weights
  * outside of the model's folder.
  */
-export const openSession = (runtime: OnnxRuntime, file: string, threads: number): Promise<OnnxSession> =>
-  runtime.InferenceSession.create(file, sessionOptions(threads));
+export const openSession = (
+  runtime: OnnxRuntime,
+  file: string,
+  threads: number,
+  provider?: OnnxProvider,
+): Promise<OnnxSession> => runtime.InferenceSession.create(file, sessionOptions(threads, provider));
 
 /** Returns what the runtime says without the places in its sources. */
 export const reasonOf = (error: unknown): string =>

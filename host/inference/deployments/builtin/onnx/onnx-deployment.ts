@@ -4,10 +4,19 @@ import { defineDeployment } from '../../class/define-deployment.ts';
 import { method } from '../../class/method.ts';
 import { modelName } from '../model-name.ts';
 import { pullOnnxModel } from './onnx-files.ts';
-import { onnxMemory, onnxReplica, onnxReplicaSpec, requireProcessors } from './onnx-replica.ts';
+import { onnxMemory, onnxReplica, onnxReplicaSpec, requireRuntime } from './onnx-replica.ts';
 
 const schema = z.strictObject({
   model_id: z.string().min(1).describe('`owner/repo/file.onnx` of the hub, or the path of an ONNX file.'),
+  onnxruntime_path: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Folder of an npm package `onnxruntime-node` that you have installed with its provider for CUDA. Replicas with ' +
+        'a GPU (`ray_actor_options.num_gpus`) need it. Default: the package of the catalogue, which computes on ' +
+        'processors.',
+    ),
   ...onnxReplica,
 });
 
@@ -71,11 +80,12 @@ export const OnnxDeployment = defineDeployment({
   },
   threads: ({ threads }) => threads,
   async prepare(config, context) {
-    requireProcessors('OnnxDeployment', context);
+    await requireRuntime('OnnxDeployment', config, context);
     const model = await pullOnnxModel(config.model_id, context);
     return {
       model_path: model.path,
       model_name: modelName(config.model_id),
+      provider: context.numGpus > 0 ? 'cuda' : 'cpu',
       ...(await onnxReplicaSpec('OnnxDeployment', config, { model: model.bytes }, context)),
     };
   },

@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import * as z from 'zod';
 import { AanaError, fail } from '../../../../base/core/errors.ts';
 import type { PrepareContext, ReplicaSpec } from '../../class/deployment-definition.ts';
@@ -21,6 +23,7 @@ export const onnxReplica = {
 interface OnnxReplicaConfig {
   readonly threads?: number | undefined;
   readonly max_memory_bytes?: number | undefined;
+  readonly onnxruntime_path?: string | undefined;
 }
 
 const USEFUL_THREADS = 4;
@@ -41,8 +44,25 @@ export interface OnnxSizes {
 
 /** Throws `ValidationError` for a deployment that wants GPUs. */
 export function requireProcessors(type: string, { numGpus }: PrepareContext): void {
-  if (numGpus > 0) throw fail('ValidationError', `ray_actor_options: num_gpus: ${type} computes on processors only`);
+  if (numGpus > 0) throw wrongGpus(`${type} computes on processors only`);
 }
+
+/** Throws `ValidationError` for a deployment that wants GPUs without a runtime for them, or a runtime that is none. */
+export async function requireRuntime(
+  type: string,
+  { onnxruntime_path: folder }: OnnxReplicaConfig,
+  { numGpus }: PrepareContext,
+): Promise<void> {
+  if (numGpus > 1) throw wrongGpus(`${type} computes on one GPU at most, or on a share of one`);
+  if (numGpus > 0 && folder === undefined)
+    throw wrongGpus(`${type} needs user_config.onnxruntime_path, an onnxruntime-node with its provider for CUDA`);
+  if (folder === undefined) return;
+  const text = await readFile(path.join(folder, 'package.json'), 'utf8').catch(() => '{}');
+  if (!/"name":\s*"onnxruntime-node"/.test(text))
+    throw fail('ValidationError', `user_config: onnxruntime_path: ${folder} is not the npm package onnxruntime-node`);
+}
+
+const wrongGpus = (why: string): AanaError => fail('ValidationError', `ray_actor_options: num_gpus: ${why}`);
 
 /** Fetches the runtime and returns the part of a replica's spec that does not depend on the model. */
 export async function onnxReplicaSpec(
@@ -52,7 +72,9 @@ export async function onnxReplicaSpec(
   context: PrepareContext,
 ): Promise<ReplicaSpec> {
   return {
-    runtime_path: await pullOnnxRuntime(type, context),
+    runtime_path: config.onnxruntime_path
+      ? path.resolve(config.onnxruntime_path)
+      : await pullOnnxRuntime(type, context),
     threads: Math.min(config.threads ?? USEFUL_THREADS, Math.max(1, await context.cpus())),
     bytes: model,
     call_bytes: call,
