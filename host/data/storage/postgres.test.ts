@@ -17,7 +17,7 @@ import { fileTests } from './fixtures/files.ts';
 import { migrationTests } from './fixtures/migrations.ts';
 import { responseTests } from './fixtures/responses.ts';
 import { taskTests } from './fixtures/tasks/index.ts';
-import { migrate, Repositories } from './index.ts';
+import { type Connection, migrate, Repositories } from './index.ts';
 
 const raise = (code: string): string =>
   `do $$ begin raise exception using errcode = '${code}', message = 'raised ${code}'; end $$`;
@@ -146,6 +146,35 @@ if (typeof databases === 'string') {
     await newer.write((connection) => connection.script('alter table things add column size integer'));
     const row = { id: 1, name: 'a', size: null };
     assert.equal(await write(), [row, row]);
+  });
+
+  Postgres('keeps the statements prepared that were used last, whatever fails between', async () => {
+    await using database = await databases.open(await databases.create());
+    const numbered = (n: number) => ({ sqlite: '', postgresql: `select ${n} as n` });
+    const failing = (n: number) => ({ sqlite: '', postgresql: `select n from missing_${n}` });
+    const use = async (connection: Connection, from: number, to: number): Promise<void> => {
+      for (let n = from; n < to; n += 1)
+        assert.equal(await Promise.all([n, 0].map((one) => connection.query(numbered(one)))), [[{ n }], [{ n: 0 }]]);
+    };
+    await database.read(async (connection) => {
+      const prepared = async (): Promise<readonly string[]> =>
+        (await connection.query<{ statement: string }>('select statement from pg_prepared_statements')).map(
+          ({ statement }) => statement,
+        );
+      await use(connection, 1, 1000);
+      for (let n = 0; n < 500; n += 1) await errorOf(connection.query(failing(n)));
+      await use(connection, 1, 450); // the server has forgotten them
+      const kept = await prepared();
+      assert.ok(kept.length > 300 && kept.length <= 400, `${kept.length} statements`);
+      const has = (n: number): boolean => kept.includes(numbered(n).postgresql);
+      assert.equal([0, 449, 1].map(has), [true, true, false]);
+    });
+    const undone = database.write(async (connection) => {
+      await use(connection, 1000, 1500);
+      await connection.query(failing(0));
+    });
+    assert.match((await errorOf(undone)).message, 'missing_0');
+    await database.read((connection) => use(connection, 1000, 1500));
   });
 
   Postgres('applies a migration again that lost against other work', async () => {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Client, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import { AanaError } from '../../../base/core/errors.ts';
 import type { Connection, Row, Statement, Value } from '../database.ts';
@@ -6,6 +5,7 @@ import { databaseError, UnknownOutcomeError } from '../errors.ts';
 import { lend } from '../lent-connection.ts';
 import type { FoundCollections } from '../repositories/vectors/found-collections.ts';
 import { type Failure, failureOf, isUndecided } from './postgres-errors.ts';
+import { PreparedStatements } from './prepared-statements.ts';
 
 export interface ConnectionOptions {
   readonly client: Client;
@@ -45,6 +45,7 @@ export class PostgresConnection implements Connection {
   readonly dialect = 'postgresql';
   readonly now: () => number;
   readonly #options: ConnectionOptions;
+  readonly #prepared: PreparedStatements;
   readonly #notifications = new Set<string>();
   readonly #notificationsHere = new Set<string>();
   #answerTimeoutMs: number;
@@ -56,6 +57,7 @@ export class PostgresConnection implements Connection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
+    this.#prepared = PreparedStatements.of(options.client);
     this.now = options.now;
     this.#answerTimeoutMs = options.answerTimeoutMs;
   }
@@ -79,9 +81,12 @@ export class PostgresConnection implements Connection {
     const prepared =
       typeof statement === 'string'
         ? { text: statement }
-        : { text: statement.postgresql, name: nameOf(statement.postgresql) };
-    const { rows } = await this.#send<R & QueryResultRow>({ ...prepared, values: given }, this.#answerTimeoutMs);
-    return rows;
+        : { text: statement.postgresql, name: this.#prepared.use(statement.postgresql) };
+    const sent = this.#send<R & QueryResultRow>({ ...prepared, values: given }, this.#answerTimeoutMs);
+    // A transaction that has failed forgets nothing.
+    const forgotten = this.#isInTransaction ? undefined : this.#prepared.forgetOne();
+    if (forgotten !== undefined) this.script(forgotten).catch(() => {}); // it was refused, or the connection is lost
+    return (await sent).rows;
   }
 
   async script(sql: string): Promise<void> {
@@ -188,13 +193,4 @@ export class PostgresConnection implements Connection {
     if (failure.isConsequence && this.#failed) return this.#failed;
     return (this.#failed = failure.error);
   }
-}
-
-/** The names of prepared statements by their text. */
-const names = new Map<string, string>();
-
-function nameOf(sql: string): string {
-  let name = names.get(sql);
-  if (name === undefined) names.set(sql, (name = createHash('sha256').update(sql).digest('hex').slice(0, 32)));
-  return name;
 }

@@ -76,16 +76,18 @@ export class PostgresVectorIndex implements VectorIndex {
     { vector, limit, filter }: NearestQuery,
     selected: (nearest: string) => string,
   ): Promise<Row[]> {
-    const { sql, values } = this.#where(filter);
+    const { sql, values } = this.#where(filter, 2);
     const settings = this.#connection.loadVectors();
-    const search = (order: string): Promise<Row[]> =>
-      this.#connection.query<Row>(
-        selected(
-          `select id, -(embedding <#> $1::vector) as similarity from ${this.#table} where ${sql}
-           order by ${order} limit $2`,
-        ),
-        [binaryOf(vector), limit, ...values],
+    const search = (order: string): Promise<Row[]> => {
+      // The limit is in the text, because it decides the plan.
+      const text = selected(
+        `select id, -(embedding <#> $1::vector) as similarity from ${this.#table} where ${sql}
+         order by ${order} limit ${limit}`,
       );
+      // The best plan for a filter depends on its values, so it is made for each search.
+      const statement = filter === undefined ? { sqlite: '', postgresql: text } : text;
+      return this.#connection.query<Row>(statement, [binaryOf(vector), ...values]);
+    };
     const [found] = await Promise.all([search('embedding <#> $1::vector'), settings]);
     // The search in the index ends after so many chunks. Then few of them satisfy the filter, and all are compared.
     const all = found.length < limit && filter !== undefined ? await search('(embedding <#> $1::vector) + 0') : found;
@@ -93,7 +95,7 @@ export class PostgresVectorIndex implements VectorIndex {
   }
 
   async matching(words: readonly string[], limit: number, filter?: VectorFilter): Promise<number[]> {
-    const { sql, values } = this.#where(filter);
+    const { sql, values } = this.#where(filter, 3);
     const rows = await this.#connection.query<{ id: number }>(
       `select id from ${this.#table} where words @@ $1::tsquery and ${sql}
        order by ts_rank(words, $1::tsquery, 1) desc, id limit $2`,
@@ -102,10 +104,10 @@ export class PostgresVectorIndex implements VectorIndex {
     return rows.map(({ id }) => id);
   }
 
-  /** The condition that a row belongs to a chunk that satisfies the filter. Its parameters begin with `$3`. */
-  #where(filter: VectorFilter | undefined): Condition {
+  /** The condition that a row belongs to a chunk that satisfies the filter. `first` is its first parameter. */
+  #where(filter: VectorFilter | undefined, first: number): Condition {
     if (filter === undefined) return { sql: 'true', values: [] };
-    return conditionOf(filter, { chunk: `${this.#table}.id`, collection: this.#collection, first: 3 });
+    return conditionOf(filter, { chunk: `${this.#table}.id`, collection: this.#collection, first });
   }
 
   async #requireExtension(): Promise<void> {
@@ -135,7 +137,7 @@ function unavailable(reason: string, advice: string, cause?: unknown): AanaError
 const HEADER_BYTES = 4;
 
 /** Returns a vector in the binary format of pgvector, which takes much less time than a text to write and to read. */
-function binaryOf(vector: Float32Array): Uint8Array {
+export function binaryOf(vector: Float32Array): Uint8Array {
   const bytes = new Uint8Array(HEADER_BYTES + vector.byteLength);
   const view = new DataView(bytes.buffer);
   view.setUint16(0, vector.length);
