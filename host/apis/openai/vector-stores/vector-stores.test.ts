@@ -404,5 +404,26 @@ Stores('put the prompts of the deployment before questions and before texts of f
   assert.ok(Math.abs(found!.score - cosine) < 1e-4, `${found!.score}, ${cosine}`);
 });
 
+Stores('fail a file for which its user has no room, and keep what is there', async () => {
+  const user_config = { model_id: await testModel('all-minilm-l6-v2'), model_kwargs: { n_threads: 1, n_ctx: 256 } };
+  await using own = await startOpenAiApp({
+    config: { openai: { vector_stores: { maximum_stored_bytes_per_user: 20_000 } } },
+    prepare: (app) => app.registerDeployment('minilm', LlamaEmbeddingDeployment.options({ user_config })),
+  });
+  const { vectorStores } = own.client;
+  const { id } = await vectorStores.create({});
+  const add = async (text: string, name: string): Promise<StoreFile> =>
+    vectorStores.files.createAndPoll(id, { file_id: await upload(text, name, own.client) }, { pollIntervalMs: 50 });
+  assert.is((await add(CATS, 'cats.txt')).status, 'completed');
+  const { usage_bytes: before } = await vectorStores.retrieve(id);
+  const long = await add(`${SHIPS} `.repeat(200), 'ships.txt');
+  assert.equal([long.status, long.last_error?.code, long.usage_bytes], ['failed', 'server_error', 0]);
+  assert.match(long.last_error!.message, /would have \d+ bytes, but may have at most 20000/);
+  assert.is((await vectorStores.retrieve(id)).usage_bytes, before);
+  assert.is((await add(BREAD, 'bread.txt')).status, 'completed');
+  const { data } = await vectorStores.search(id, { query: 'sailing over the sea' });
+  assert.equal(data.map(({ filename }) => filename).toSorted(), ['bread.txt', 'cats.txt']);
+});
+
 if (cannotRun === undefined) Stores.run();
 else skip('vector stores', cannotRun);
