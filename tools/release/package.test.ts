@@ -1,7 +1,7 @@
 // Uses the package made by `npm pack` outside of the repository, like a new user.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, openAsBlob } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -14,6 +14,7 @@ import { loadConfig } from '../../host/base/config/index.ts';
 import { packageRoot } from '../../host/base/core/package-root.ts';
 import { PREBUILT_PACKAGE } from '../../host/setup/native-build/index.ts';
 import { startExample } from '../../host/test/helpers/embed-example.ts';
+import { speechPath } from '../../host/test/helpers/media/media.ts';
 import { freePort, post, until } from '../../host/test/helpers/server.ts';
 
 const exec = promisify(execFile);
@@ -185,6 +186,28 @@ Package('needs no compiler on a platform with a prebuilt package', async () => {
   assert.not.ok(existsSync(join(folder, 'empty-cache/native')), 'no sources were fetched');
 });
 
+/** Serves a plugin with the installed command while `work` runs. Returns what the server wrote. */
+async function whileServed(cwd: string, plugin: string, work: (url: string) => Promise<void>): Promise<string> {
+  const port = await freePort();
+  const command = join(folder, 'node_modules/.bin/aana-host');
+  const server = spawn(command, ['serve', plugin, '--port', String(port)], { cwd, stdio: 'pipe' });
+  let output = '';
+  for (const stream of [server.stdout, server.stderr]) stream.on('data', (data) => (output += data));
+  try {
+    const url = `http://127.0.0.1:${port}`;
+    await until(async () => {
+      assert.is(server.exitCode, null, output);
+      return (await fetch(`${url}/api/ready`).catch(() => undefined))?.status === 200;
+    }, 120_000);
+    await work(url);
+  } finally {
+    server.kill('SIGTERM');
+    if (server.exitCode === null) await once(server, 'exit');
+  }
+  assert.is(server.exitCode, 0, output);
+  return output;
+}
+
 Package('makes a plugin that can be edited, built and served', async () => {
   await run('npx', 'aana-host', 'new', 'my-plugin');
   const source = join(folder, 'my-plugin/src/index.ts');
@@ -205,29 +228,32 @@ Package('makes a plugin that can be edited, built and served', async () => {
   assert.ok(Math.abs(Number(bytes) / 1e6 / Number(about) - 1) < 0.2, stderr);
   await rm(join(folder, 'tools-cache'), { recursive: true }); // a built plugin is served without them
 
-  const port = await freePort();
-  const server = spawn(join(folder, 'node_modules/.bin/aana-host'), ['serve', '.', '--port', String(port)], {
-    cwd: join(folder, 'my-plugin'),
-    stdio: 'pipe',
-  });
-  let output = '';
-  for (const stream of [server.stdout, server.stderr]) stream.on('data', (data) => (output += data));
-  try {
-    const url = `http://127.0.0.1:${port}`;
-    await until(async () => {
-      assert.is(server.exitCode, null, output);
-      return (await fetch(`${url}/api/ready`).catch(() => undefined))?.status === 200;
-    }, 120_000);
+  const output = await whileServed(join(folder, 'my-plugin'), '.', async (url) => {
     const response = await post(`${url}/my-plugin/greet`, { who: 'Ada', times: 2 });
-    assert.is(response.status, 200, output);
+    assert.is(response.status, 200);
     assert.equal(await response.json(), { greeting: 'Good morning, Ada! Good morning, Ada!' });
     assert.is((await post(`${url}/my-plugin/greet`, { who: '' })).status, 422);
-  } finally {
-    server.kill('SIGTERM');
-    if (server.exitCode === null) await once(server, 'exit');
-  }
-  assert.is(server.exitCode, 0, output);
+  });
   assert.not.match(output, 'fetching');
+});
+
+Package('serves the library of videos from an empty folder, which finds what real speech says', async () => {
+  const project = join(folder, 'library');
+  await mkdir(project);
+  await cp(join(packageRoot, 'examples/video-library/aana.config.json'), join(project, 'aana.config.json'));
+  await whileServed(project, installed('plugins/video-library'), async (url) => {
+    const form = new FormData();
+    form.set('body', '{"videos":[{"content":"a","media_id":"inauguration"}]}');
+    form.set('a', await openAsBlob(speechPath()), 'inauguration.wav');
+    const added = await fetch(`${url}/library/add`, { method: 'POST', body: form });
+    assert.is(added.status, 200, await added.text());
+    const question = { question: 'What should citizens do for their nation?', limit: 1 };
+    const found = (await (await post(`${url}/library/search`, question)).json()) as { passages: { text: string }[] };
+    assert.match(found.passages[0]!.text, /your country/i);
+    const asked = (await (await post(`${url}/library/ask`, question)).json()) as { answer: string; sources: unknown };
+    assert.ok(asked.answer.trim().length > 0);
+    assert.equal(asked.sources, found.passages);
+  });
 });
 
 const HOST_CODE = `
