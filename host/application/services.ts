@@ -2,7 +2,7 @@ import type * as z from 'zod';
 import type { Helper } from '../base/modules/index.ts';
 import { type HelperCaller, HelperRuns } from './remote/run-helper.ts';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import {
   allowsResult,
   ApiKeys,
@@ -46,6 +46,7 @@ import { appUsage } from './ports/app-usage.ts';
 import { userPorts } from './ports/user-ports.ts';
 import { ModelPulls, ModelStore } from '../setup/models/index.ts';
 import { buildNative, buildSandbox, buildSqlite, isSqliteBuilt, type Sandbox } from '../setup/native-build/index.ts';
+import { type ObjectStore, openStore } from '../data/objects/index.ts';
 import type { Network } from '../io/outgoing/index.ts';
 import type { ReportProgress } from '../setup/packages/index.ts';
 import { type MigrationSource, Pruner, Storage } from '../data/storage/index.ts';
@@ -102,8 +103,8 @@ export class Services {
   readonly responses: StoredResponses;
   /** The responses that tasks make. */
   readonly background: BackgroundResponses;
-  /** The stored files of OpenAI's API. */
   readonly clientSecrets: ClientSecrets;
+  /** The stored files of OpenAI's API. */
   readonly files: StoredFiles;
   /** The files of OpenAI's API that come in parts. */
   readonly uploadedParts: Uploads;
@@ -122,6 +123,7 @@ export class Services {
   readonly redocBundle: () => Promise<string>;
   readonly #options: ServicesOptions;
   readonly #network: Network;
+  readonly #objects: ObjectStore;
   readonly #plugins: PluginHost;
   readonly #monthlyTokens: MonthlyTokens;
   /** Undefined where no other host can use the database. */
@@ -138,6 +140,12 @@ export class Services {
     this.artifactsDir = resolve(config.media.temp_dir ?? tmpdir());
     const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
     this.#network = network;
+    this.uploads = new ProcessFolder(this.artifactsDir);
+    this.#objects = openStore({
+      ...{ config: config.object_store, dir: resolve(config.data_dir), network },
+      copiesRoot: this.artifactsDir,
+      copies: () => this.uploads.path(),
+    });
     this.models = new ModelStore({
       cacheDir: config.cache_dir,
       log: inArea(log, 'models'),
@@ -155,7 +163,7 @@ export class Services {
       env: {
         ...childEnvironment(config),
         [ARTIFACTS_DIR]: this.artifactsDir,
-        [TASK_FILES_DIR]: resolve(taskFilesDir(config)),
+        [TASK_FILES_DIR]: this.#objects.localRoot('tasks'),
       },
       definitions,
       telemetry,
@@ -250,17 +258,17 @@ export class Services {
       config: config.openai.responses,
       log: inArea(log, 'openai'),
     });
-    this.clientSecrets = new ClientSecrets(join(config.data_dir, 'secrets'));
+    this.clientSecrets = new ClientSecrets(this.storage);
     this.files = new StoredFiles({
       storage: this.storage,
-      dir: join(config.data_dir, 'files'),
+      objects: this.#objects,
       config: config.openai.files,
       log: inArea(log, 'openai'),
     });
     this.uploadedParts = new Uploads({
       storage: this.storage,
       files: this.files,
-      dir: join(config.data_dir, 'uploads'),
+      objects: this.#objects,
       maxBytes: config.openai.files.maximum_stored_bytes_per_user || undefined,
       log,
     });
@@ -284,7 +292,7 @@ export class Services {
           storage: this.storage,
           endpoints: this.endpoints,
           hostWork: [work, responseWork, storeWork],
-          dir: taskFilesDir(config),
+          objects: this.#objects,
           config: config.task_queue,
           subscribersOnly: config.api_service.enabled,
           retryable,
@@ -321,7 +329,6 @@ export class Services {
       config: config.openai.vector_stores,
     });
     this.redocBundle = remembered(() => this.models.pullTool('redoc', { signal }), RETRY_AFTER_MS);
-    this.uploads = new ProcessFolder(this.artifactsDir);
   }
 
   /** Returns whether the database can be opened now, without compiling SQLite first. */
@@ -489,11 +496,6 @@ export class Services {
     if (!this.#media) throw fail('NotReady', 'the application is starting');
     return this.#media;
   }
-}
-
-/** Returns the folder of uploads of deferred requests. */
-function taskFilesDir(config: Config): string {
-  return join(config.data_dir, 'tasks');
 }
 
 function mediaOptions(

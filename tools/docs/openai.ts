@@ -308,7 +308,7 @@ const text = await (await client.files.content(id)).text();
 from then on.
 - Lists are in the order of uploads and can be read while files are deleted. \`after\` may be the id of a file that is \
 gone.
-- Hosts that share a database also share the folders \`files\` and \`uploads\` below \`data_dir\`.
+- Hosts that share a database share the bytes, too: [a bucket or a folder](operating.md#several-hosts).
 
 ### Files in parts
 

@@ -46,6 +46,8 @@ Described('has no secrets', () => {
       HTTPS_PROXY: 'http://ann:hidden-4@proxy.example:3128',
       OTEL_EXPORTER_OTLP_HEADERS: 'authorization=hidden-5',
       DB_CONFIG__DATASTORE_CONFIG__PASSWORD: 'hidden-6',
+      AWS_SECRET_ACCESS_KEY: 'hidden-8',
+      AWS_SESSION_TOKEN: 'hidden-9',
     },
     base: {
       deployments: {

@@ -75,7 +75,7 @@ function withoutLiterals(given: GivenSettings): GivenSettings {
   return Object.fromEntries(Object.entries(given).map(([plugin, values]) => [plugin, shown(values)]));
 }
 
-const SECRET = /(^|[._-])(password|passwd|token|secret|api_?key|headers|authorization)$/i;
+const SECRET = /(^|[._-])(password|passwd|token|secret|secret_access_key|api_?key|headers|authorization)$/i;
 /** User and password in a URL. */
 const CREDENTIALS = /(?<=\/\/)[^/@\s]+@/g;
 

@@ -272,6 +272,27 @@ Load('takes the settings of the task queue from variables with the names of the 
   );
 });
 
+Load('takes the access key of the object store from the variables of AWS, and names what is missing', () => {
+  const url = 's3://aana/files';
+  const keys = { AWS_ACCESS_KEY_ID: 'id', AWS_SECRET_ACCESS_KEY: 'hidden' };
+  const { object_store: store } = load({ env: { ...keys, AANA_OBJECT_STORE_URL: url, AWS_REGION: 'eu-west-1' } });
+  assert.equal(
+    [store.url, store.region, store.access_key_id, store.secret_access_key],
+    [url, 'eu-west-1', 'id', 'hidden'],
+  );
+  for (const [env, message] of [
+    [{ AANA_OBJECT_STORE_URL: url }, /^environment variable AANA_OBJECT_STORE_URL: .*needs access_key_id and secret_/],
+    [{ ...keys, AANA_OBJECT_STORE_URL: 'https://aana' }, /"object_store\.url": must be s3:\/\/bucket/],
+    [{ ...keys, AANA_OBJECT_STORE_URL: 's3://aana/a b' }, /"object_store\.url": must be s3:\/\/bucket/],
+    [{ ...keys, AWS_ENDPOINT_URL_S3: 'http://b/?a=1' }, /AWS_ENDPOINT_URL_S3: "object_store\.endpoint": must have no/],
+    [{ ...keys, AWS_ENDPOINT_URL_S3: 'b:9000' }, /"object_store\.endpoint": must be an http or https URL/],
+  ] as const) {
+    const text = messageOf(() => load({ env: { HOME: cwd, ...env } }));
+    assert.match(text, message);
+    assert.not.match(text, 'hidden');
+  }
+});
+
 Load('takes the database from DB_CONFIG as the original SDK does, and single keys from their own variables', () => {
   const json = JSON.stringify({
     datastore_type: 'postgresql',

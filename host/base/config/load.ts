@@ -269,7 +269,7 @@ function describeIssue(issue: Issue | undefined, sources: Map<string, string>, f
   const given =
     issue.input === undefined ||
     typeof issue.input === 'object' ||
-    /(password|token|secret|headers\.\d+)$|^plugin_settings(\.|$)/.test(key)
+    /(password|token|secret|secret_access_key|headers\.\d+)$|^plugin_settings(\.|$)/.test(key)
       ? ''
       : ` (it is ${JSON.stringify(issue.input)})`;
   return `${source}: ${key === '' ? '' : `"${key}": `}${reason}${given}`;

@@ -4,7 +4,7 @@ import { settings } from './registry.ts';
 import { ApiServiceConfig } from './sections/access.ts';
 import { AlertsConfig } from './sections/observing/alerts.ts';
 import { CorsConfig } from './sections/cors.ts';
-import { DatabaseConfig } from './sections/database.ts';
+import { DatabaseConfig } from './sections/stored/database.ts';
 import { DevicesConfig } from './sections/devices.ts';
 import { amount, toggle, whole } from '../core/fields.ts';
 import { writablePath } from './sections/fields.ts';
@@ -12,6 +12,7 @@ import { LimitsConfig } from './sections/limits.ts';
 import { McpConfig } from './sections/apis/mcp.ts';
 import { MediaConfig } from './sections/media.ts';
 import { ModelsConfig } from './sections/models.ts';
+import { ObjectStoreConfig } from './sections/stored/object-store.ts';
 import { OpenAiConfig } from './sections/apis/openai.ts';
 import { DashboardConfig, LogConfig, TelemetryConfig } from './sections/observability.ts';
 import { OutgoingConfig } from './sections/outgoing.ts';
@@ -90,8 +91,8 @@ export const ConfigSchema = z.strictObject({
   data_dir: writablePath()
     .default('')
     .describe(
-      'Folder of data that must not be lost: the SQLite database and the files of tasks. Hosts that share a ' +
-        'database must share this folder.',
+      'Folder of data that must not be lost: the SQLite database and, without `object_store.url`, the files of ' +
+        'users and tasks. Hosts that share a database and have no object store must share this folder.',
     )
     .register(settings, {
       folders: [{ env: 'TMP_DATA_DIR' }],
@@ -214,6 +215,7 @@ export const ConfigSchema = z.strictObject({
     .register(settings, { isLive: true }),
   models: ModelsConfig.prefault({}).describe('Sources of models.'),
   db_config: DatabaseConfig.prefault({}).register(settings, { env: 'DB_CONFIG' }),
+  object_store: ObjectStoreConfig.prefault({}).describe('Where the bytes of uploads are kept.'),
   task_queue: TaskQueueConfig.prefault({}).describe('Deferred requests.').register(settings, { env: 'TASK_QUEUE' }),
   api_service: ApiServiceConfig.prefault({}).describe('API keys.').register(settings, { env: 'API_SERVICE' }),
   rate_limits: RateLimitsConfig.prefault({}).describe(

@@ -1,7 +1,7 @@
 // Our queue in a separate process. Started by ../tasks.ts, which sends it jobs.
-import { join } from 'node:path';
 import * as z from 'zod';
 import { silentLogger } from '../../base/core/log/logger.ts';
+import { FolderStore } from '../../data/objects/index.ts';
 import { EndpointRegistry, hostEndpoint } from '../../endpoints/registry/index.ts';
 import { loadConfig } from '../../base/config/index.ts';
 import { buildSqlite } from '../../setup/native-build/index.ts';
@@ -33,7 +33,7 @@ await serveJobs(async ({ database, folder }) => {
   const queue = new TaskQueue({
     storage,
     endpoints,
-    dir: join(folder, 'tasks'),
+    objects: new FolderStore(folder),
     config: { ...config, num_workers: WORKERS },
     log: silentLogger,
     signal: new AbortController().signal,

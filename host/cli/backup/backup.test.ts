@@ -251,7 +251,7 @@ Backup('refuse damaged, foreign and newer backups, and leave the folder as it wa
   await assertRefused(restore('nothing', elsewhere), 'invalid-input', /nothing cannot be read: ENOENT/);
 });
 
-Backup('refuse targets that exist, absent databases and PostgreSQL', async () => {
+Backup('refuse targets that exist, absent databases, PostgreSQL and buckets', async () => {
   const data = join(folder, 'from-folder');
   await assertRefused(make('backup', data), 'conflict', /is not empty; name another one/);
   await assertRefused(make('backup.tar.gz', data), 'conflict', /exists; name a file or folder/);
@@ -259,6 +259,13 @@ Backup('refuse targets that exist, absent databases and PostgreSQL', async () =>
   assert.not.ok((await readdir(folder)).some((name) => name.startsWith('new-one')));
   const postgres = { DB_CONFIG__DATASTORE_TYPE: 'postgresql' };
   await assertRefused(make('new-one', data, postgres), 'invalid-input', /pg_dump/);
+  const bucket = { AANA_OBJECT_STORE_URL: 's3://aana/files', AWS_ACCESS_KEY_ID: 'k', AWS_SECRET_ACCESS_KEY: 's' };
+  await assertRefused(make('new-one', data, bucket), 'invalid-input', /the files are in s3:\/\/aana\/files/);
+  await assertRefused(
+    make('new-one', data, { ...bucket, ...postgres }),
+    'invalid-input',
+    /copy s3:.* and then run pg_/,
+  );
 });
 
 Backup.run();

@@ -18,8 +18,10 @@ import {
 import { type CopiedFile, copyFileHashed, hashedFile } from './copy-file.ts';
 import { BACKUP_PATH, DATABASE_FILE, type Manifest, MANIFEST_FILE } from './manifest.ts';
 
+export type BackupConfig = Pick<Config, 'data_dir' | 'db_config' | 'object_store'>;
+
 export interface BackupOptions {
-  readonly config: Pick<Config, 'data_dir' | 'db_config'>;
+  readonly config: BackupConfig;
   /** A folder that does not exist or is empty, or a file `….tar.gz` or `….tgz` that does not exist. */
   readonly target: string;
   readonly sqliteModule: () => Promise<string>;
@@ -38,7 +40,7 @@ export const isArchive = (path: string): boolean => /\.(tar\.gz|tgz)$/.test(path
  */
 export async function makeBackup(options: BackupOptions): Promise<Manifest> {
   const target = resolve(options.target);
-  requireSqlite(options.config);
+  requireLocal(options.config);
   await requireFree(target);
   const made = await mkdir(dirname(target), { recursive: true });
   const partial = `${target}.${randomSuffix()}.partial`;
@@ -172,14 +174,21 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-/** Throws `InvalidBackup` if the database is not a file. */
-export function requireSqlite({ data_dir: dataDir, db_config: database }: BackupOptions['config']): void {
-  if (database.datastore_type === 'sqlite') return;
-  throw fail(
-    'InvalidBackup',
-    `the database is PostgreSQL, which has tools of its own: copy ${dataDir} first, and then run pg_dump ` +
-      `(docs/operating.md, "Backups")`,
-  );
+/** Throws `InvalidBackup` if the database is not a file, or the files are in an object store. */
+export function requireLocal({ data_dir: dataDir, db_config: database, object_store: store }: BackupConfig): void {
+  const bytes = store.url ?? dataDir;
+  if (database.datastore_type !== 'sqlite')
+    throw fail(
+      'InvalidBackup',
+      `the database is PostgreSQL, which has tools of its own: copy ${bytes} first, and then run pg_dump ` +
+        `(docs/operating.md, "Backups")`,
+    );
+  if (store.url !== null)
+    throw fail(
+      'InvalidBackup',
+      `the files are in ${bytes}, which has tools of its own: stop the application, and copy the bucket and the ` +
+        `database (docs/operating.md, "Backups")`,
+    );
 }
 
 async function requireFree(target: string): Promise<void> {

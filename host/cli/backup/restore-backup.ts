@@ -1,7 +1,6 @@
 import { fail } from '../../base/core/errors.ts';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import type { Config } from '../../base/config/index.ts';
 import { randomSuffix } from '../../base/core/ids.ts';
 import { extractMembers } from '../../setup/packages/index.ts';
 import {
@@ -14,11 +13,11 @@ import {
   syncMadeFolders,
 } from '../../data/storage/index.ts';
 import { copyFileHashed } from './copy-file.ts';
-import { requireSqlite } from './make-backup.ts';
+import { type BackupConfig, requireLocal } from './make-backup.ts';
 import { BACKUP_PATH, DATABASE_FILE, type Manifest, readManifest } from './manifest.ts';
 
 export interface RestoreOptions {
-  readonly config: Pick<Config, 'data_dir' | 'db_config'>;
+  readonly config: BackupConfig;
   /** The folder or the archive of a backup. */
   readonly source: string;
   /** Whether data that are there are put aside. Otherwise the folder must be empty. */
@@ -42,7 +41,7 @@ const DATABASE_SUFFIXES = ['', '-wal', '-shm', '-journal'];
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { config, source, force, signal } = options;
-  requireSqlite(config);
+  requireLocal(config);
   const dataDir = resolve(config.data_dir);
   const database = resolve(config.db_config.datastore_config.path ?? '');
   const modulePath = await options.sqliteModule();

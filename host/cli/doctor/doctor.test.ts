@@ -15,6 +15,7 @@ import { sqliteModule } from '../../data/storage/fixtures/databases.ts';
 import { migrate, openDatabase } from '../../data/storage/index.ts';
 import { buildSandbox } from '../../setup/native-build/index.ts';
 import { manifestPath, nativeAddonPath } from '../../../native/lib/index.ts';
+import { startObjectServer } from '../../test/helpers/database/object-server.ts';
 import { skip } from '../../test/skip.ts';
 import type { Check, CheckResult } from './check.ts';
 import { clockCheck, offsetResult } from './clock-check.ts';
@@ -23,6 +24,7 @@ import { doctorText, examine } from './doctor.ts';
 import { gpuCheck, openFilesResult, processorsCheck } from './machine-checks.ts';
 import { modelsCheck } from './models-check.ts';
 import { confinementResult, sandboxCheck } from './sandbox-check.ts';
+import { objectStoreCheck } from './object-store-check.ts';
 import { foldersCheck } from './folders-check.ts';
 import { portsCheck } from './ports-check.ts';
 import { ffmpegCheck, isAtLeast } from './tool-checks.ts';
@@ -285,5 +287,25 @@ Doctor('exits with 1 and prints JSON when a check fails', async () => {
   assert.is(status, 'fail');
   assertFails(checks[0], /broken\.json: invalid JSON/);
 });
+
+const server = await startObjectServer();
+if (typeof server === 'string') skip('the object store', server);
+else {
+  Doctor.after(() => server[Symbol.asyncDispose]());
+  Doctor('says whether the object store can be used, and what time it has', async () => {
+    assert.equal(await run(objectStoreCheck), {}, 'without a bucket there is nothing to say');
+    await server.create('doctor');
+    const settings = server.settings('doctor');
+    const { object_store: store, clock } = await run(objectStoreCheck, { object_store: settings });
+    assert.equal([store?.status, clock?.status], ['ok', 'ok'], JSON.stringify([store, clock]));
+    const left = await (await fetch(`${server.url}/doctor`)).text();
+    assert.not.match(left, /<Key>/, 'nothing stays');
+    for (const [change, found] of [
+      [{ url: 's3://missing' }, /NoSuchBucket/],
+      [{ endpoint: 'http://127.0.0.1:1' }, /the object store s3:\/\/doctor\/hosts cannot be used/],
+    ] as const)
+      assertFails((await run(objectStoreCheck, { object_store: { ...settings, ...change } }))['object_store'], found);
+  });
+}
 
 Doctor.run();

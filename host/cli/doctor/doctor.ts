@@ -5,6 +5,7 @@ import { type Check, type CheckResult, type CheckStatus, fail, ok, reasonOf } fr
 import { clockCheck } from './clock-check.ts';
 import { databaseCheck } from './database-check.ts';
 import { foldersCheck } from './folders-check.ts';
+import { objectStoreCheck } from './object-store-check.ts';
 import { portsCheck } from './ports-check.ts';
 import { gpuCheck, openFilesCheck, processorsCheck } from './machine-checks.ts';
 import { modelsCheck } from './models-check.ts';
@@ -29,6 +30,7 @@ const CHECKS: readonly Check[] = [
   foldersCheck,
   clockCheck,
   databaseCheck,
+  objectStoreCheck,
   portsCheck,
   modelsCheck,
 ];

@@ -1,14 +1,12 @@
-import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+// Client secrets of hosts that share a database.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { silentLogger } from '../../base/core/log/logger.ts';
+import { skip } from '../../test/skip.ts';
+import { postgresDatabases, sqliteDatabases, sqliteModule, type TestDatabases } from '../storage/fixtures/databases.ts';
+import { Storage } from '../storage/index.ts';
 import { type ClientSecret, ClientSecrets } from './client-secrets.ts';
 import { AccessError } from './errors.ts';
-
-const Secrets = suite('client secrets');
-const folder = mkdtempSync(join(tmpdir(), 'aana-secrets-'));
-Secrets.after(() => rmSync(folder, { recursive: true, force: true }));
 
 const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
 const secretOf = (expiresAt = inSeconds(60)): ClientSecret => ({
@@ -17,67 +15,79 @@ const secretOf = (expiresAt = inSeconds(60)): ClientSecret => ({
   expiresAt,
 });
 
-Secrets('open on all hosts that share the folder, also if they begin at the same time', async () => {
-  const hosts = Array.from({ length: 8 }, () => new ClientSecrets(join(folder, 'shared')));
-  const sealed = await Promise.all(hosts.map((host) => host.seal(secretOf())));
-  assert.is(new Set(sealed).size, hosts.length);
-  for (const text of sealed) {
-    assert.match(text!, /^ek_[\w-]+$/);
-    for (const host of hosts) assert.equal(await host.open(text!), secretOf((await host.open(text!))!.expiresAt));
-  }
-  assert.equal(readdirSync(join(folder, 'shared')), ['client-secrets.key']);
-  assert.is(statSync(join(folder, 'shared/client-secrets.key')).mode & 0o777, 0o600);
-});
+function secretTests(databases: TestDatabases): void {
+  const Secrets = suite(`client secrets over ${databases.title}`);
+  const storages: Storage[] = [];
+  /** Returns the secrets of hosts of one new database. */
+  const hostsOf = async (count: number): Promise<ClientSecrets[]> => {
+    const config = await databases.create();
+    const made = Array.from({ length: count }, () => new Storage({ config, log: silentLogger, sqliteModule }));
+    storages.push(...made);
+    await made[0]!.migrate();
+    return made.map((storage) => new ClientSecrets(storage));
+  };
+  const oneHost = async (): Promise<ClientSecrets> => (await hostsOf(1))[0]!;
+  Secrets.after(async () => {
+    for (const storage of storages) await storage.close();
+    await databases.end();
+  });
 
-Secrets('show nothing of the key and the session', async () => {
-  const text = await new ClientSecrets(join(folder, 'shared')).seal(secretOf());
-  const bytes = Buffer.from(text!.slice(3), 'base64url').toString('latin1');
-  for (const part of ['key-1', 'ann', 'prompt']) assert.not.ok(bytes.includes(part));
-});
+  Secrets('open on all hosts of the database, also if they begin at the same time', async () => {
+    const hosts = await hostsOf(databases.title === 'SQLite' ? 1 : 4); // a file of SQLite has one host
+    const sealed = await Promise.all(hosts.map((host) => host.seal(secretOf())));
+    assert.is(new Set(sealed).size, hosts.length);
+    for (const text of sealed) {
+      assert.match(text!, /^ek_[\w-]+$/);
+      for (const host of hosts) assert.equal(await host.open(text!), secretOf((await host.open(text!))!.expiresAt));
+    }
+  });
 
-Secrets('are unknown when a byte is changed or another host made them', async () => {
-  const host = new ClientSecrets(join(folder, 'shared'));
-  const text = (await host.seal(secretOf()))!;
-  for (let at = 3; at < text.length; at += 7) {
-    const changed = `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`;
-    assert.is(await host.open(changed), undefined, `${at}`);
-  }
-  for (const other of [
-    '',
-    'ek_',
-    'ek_AAAA',
-    `${text}AAAA`,
-    text.slice(0, -4),
-    `ek_${'A'.repeat(100_000)}`,
-    text.slice(3),
-  ])
-    assert.is(await host.open(other), undefined);
-  assert.is(await new ClientSecrets(join(folder, 'other')).open(text), undefined);
-});
+  Secrets('show nothing of the key and the session', async () => {
+    const text = await (await oneHost()).seal(secretOf());
+    const bytes = Buffer.from(text!.slice(3), 'base64url').toString('latin1');
+    for (const part of ['key-1', 'ann', 'prompt']) assert.not.ok(bytes.includes(part));
+  });
 
-Secrets('expire', async () => {
-  const host = new ClientSecrets(join(folder, 'shared'));
-  const text = (await host.seal(secretOf(inSeconds(0))))!;
-  try {
-    await host.open(text);
-    assert.unreachable();
-  } catch (error) {
-    assert.instance(error, AccessError);
-    assert.is((error as AccessError).name, 'ApiKeyExpired');
-  }
-});
+  Secrets('are unknown when a byte is changed, or hosts of another database made them', async () => {
+    const host = await oneHost();
+    const text = (await host.seal(secretOf()))!;
+    for (let at = 3; at < text.length; at += 7) {
+      const changed = `${text.slice(0, at)}${text[at] === 'A' ? 'B' : 'A'}${text.slice(at + 1)}`;
+      assert.is(await host.open(changed), undefined, `${at}`);
+    }
+    for (const other of [
+      '',
+      'ek_',
+      'ek_AAAA',
+      `${text}AAAA`,
+      text.slice(0, -4),
+      `ek_${'A'.repeat(100_000)}`,
+      text.slice(3),
+    ])
+      assert.is(await host.open(other), undefined);
+    assert.is(await (await oneHost()).open(text), undefined);
+  });
 
-Secrets('are not made of a session that no header holds', async () => {
-  const host = new ClientSecrets(join(folder, 'shared'));
-  assert.is(await host.seal({ ...secretOf(), session: 'x'.repeat(8000) }), undefined);
-});
+  Secrets('expire', async () => {
+    const host = await oneHost();
+    const text = (await host.seal(secretOf(inSeconds(0))))!;
+    try {
+      await host.open(text);
+      assert.unreachable();
+    } catch (error) {
+      assert.instance(error, AccessError);
+      assert.is((error as AccessError).name, 'ApiKeyExpired');
+    }
+  });
 
-Secrets('name a file that is damaged', async () => {
-  const dir = join(folder, 'damaged');
-  await new ClientSecrets(dir).seal(secretOf());
-  truncateSync(join(dir, 'client-secrets.key'), 5);
-  const failure = await new ClientSecrets(dir).seal(secretOf()).catch((error: unknown) => String(error));
-  assert.match(String(failure), /client-secrets\.key has 5 bytes instead of 32: remove it/);
-});
+  Secrets('are not made of a session that no header holds', async () => {
+    assert.is(await (await oneHost()).seal({ ...secretOf(), session: 'x'.repeat(8000) }), undefined);
+  });
 
-Secrets.run();
+  Secrets.run();
+}
+
+const postgres = await postgresDatabases();
+secretTests(sqliteDatabases());
+if (typeof postgres === 'string') skip('client secrets over PostgreSQL', postgres);
+else secretTests(postgres);

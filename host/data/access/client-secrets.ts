@@ -1,7 +1,6 @@
-import { createCipheriv, createDecipheriv, randomBytes, randomUUID } from 'node:crypto';
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { remembered } from '../../base/core/remembered.ts';
+import type { Storage } from '../storage/index.ts';
 import { keyRefused } from './errors.ts';
 
 /** The beginning of all client secrets, as in OpenAI's API. */
@@ -17,25 +16,26 @@ export interface ClientSecret {
   readonly expiresAt: number;
 }
 
+const KEY_NAME = 'client-secrets';
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
-/** Time after a failure to read the file before the next attempt. */
+/** Time after a failure to read the key before the next attempt. */
 const RETRY_AFTER_MS = 1000;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 /** Clients send a secret in a header. All headers of a request may have 16 KiB. */
 const LONGEST = 8192;
 
-/**
- * Makes and reads client secrets. A secret is sealed with a key in a file that hosts of the same database share, so
- * nothing is stored for it.
- */
+/** Makes and reads client secrets. A secret is sealed with a key that all hosts share, so nothing is stored for it. */
 export class ClientSecrets {
   readonly #key: () => Promise<Buffer>;
 
-  /** `dir` is the folder of the file, which is made when it is first needed. */
-  constructor(dir: string) {
-    this.#key = remembered(() => sharedKey(dir), RETRY_AFTER_MS);
+  /** The key is in the database. It is made when it is first needed. */
+  constructor(storage: Storage) {
+    this.#key = remembered(
+      () => storage.write(({ hostKeys }) => hostKeys.readOrInsert(KEY_NAME, randomBytes(KEY_BYTES))),
+      RETRY_AFTER_MS,
+    );
   }
 
   /** Returns the secret as a text, or undefined if its session is too large for a header. */
@@ -66,36 +66,4 @@ export class ClientSecrets {
     if (secret.expiresAt * 1000 <= Date.now()) throw keyRefused('ApiKeyExpired', 'the client secret has expired');
     return secret;
   }
-}
-
-/** Returns the key in the folder. Of hosts that make it at the same time, the first one wins. */
-async function sharedKey(dir: string): Promise<Buffer> {
-  const path = join(dir, 'client-secrets.key');
-  const known = await readKey(path);
-  if (known) return known;
-  await mkdir(dir, { recursive: true, mode: 0o700 });
-  const fresh = `${path}.${randomUUID()}`;
-  try {
-    await writeFile(fresh, randomBytes(KEY_BYTES), { mode: 0o600, flag: 'wx' });
-    await link(fresh, path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-    });
-  } finally {
-    await rm(fresh, { force: true });
-  }
-  const made = await readKey(path);
-  if (!made) throw new Error(`${path} is gone`);
-  return made;
-}
-
-async function readKey(path: string): Promise<Buffer | undefined> {
-  const key = await readFile(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
-  if (key !== undefined && key.length !== KEY_BYTES)
-    throw new Error(
-      `${path} has ${key.length} bytes instead of ${KEY_BYTES}: remove it, and the host makes another one`,
-    );
-  return key;
 }

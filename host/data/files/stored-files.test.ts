@@ -11,6 +11,7 @@ import { until } from '../../test/helpers/server.ts';
 import { Storage } from '../storage/index.ts';
 import { errorOf } from '../../test/helpers/error-of.ts';
 import { sqliteDatabases, sqliteModule } from '../storage/fixtures/databases.ts';
+import { FolderStore } from '../objects/index.ts';
 import { StoredFiles, type StoredFilesConfig } from './index.ts';
 
 interface Context {
@@ -29,6 +30,7 @@ const NEW = { filename: 'a.jsonl', purpose: 'batch' };
 Files.before.each(async (context) => {
   const folder = await mkdtemp(join(tmpdir(), 'aana-files-'));
   const storage = new Storage({ config: await databases.create(), log: silentLogger, sqliteModule });
+  const objects = new FolderStore(join(folder, 'data'));
   const dir = join(folder, 'data', 'files');
   Object.assign(context, {
     folder,
@@ -36,7 +38,7 @@ Files.before.each(async (context) => {
     storage,
     open: (config = {}) =>
       new StoredFiles({
-        ...{ storage, dir, log: silentLogger },
+        ...{ storage, objects, log: silentLogger },
         config: { retention: HOUR_S, maximum_stored_bytes_per_user: 0, ...config },
       }),
     upload: async (content: string) => {
@@ -103,7 +105,7 @@ Files('what a killed host left is removed, and nothing else', async ({ dir, open
   await mkdir(dir, { recursive: true });
   for (const id of [orphan, young]) await writeFile(join(dir, id), 'x');
   await mkdir(join(dir, 'lost+found'));
-  const old = new Date(Date.now() - 2 * HOUR_S * 1000);
+  const old = new Date(Date.now() - 25 * HOUR_S * 1000);
   for (const id of [orphan, kept.id, 'lost+found']) await utimes(join(dir, id), old, old);
   const next = open();
   next.start();

@@ -5,16 +5,17 @@ import { timeOrderedId } from '../../base/core/ids.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import type { Caller, ForCallers } from '../../base/core/request-context.ts';
 import type { UploadedFile } from '../../endpoints/registry/index.ts';
+import { LostObject, type ObjectStore, RowObjects } from '../objects/index.ts';
 import {
-  fileExists,
+  type FileBytes,
   type FilePage,
   type FileRecord,
   mayBeCommitted,
   pruneFiles,
+  bytesOfFile,
   type Storage,
   type TracedStorage,
 } from '../storage/index.ts';
-import { FILE_ID, FileFolder } from './file-folder.ts';
 
 /** Named like the settings `openai.files.…`; times in seconds. */
 export interface StoredFilesConfig {
@@ -24,8 +25,8 @@ export interface StoredFilesConfig {
 
 export interface StoredFilesOptions {
   readonly storage: Storage;
-  /** The folder of the bytes. Hosts that share a database share it. */
-  readonly dir: string;
+  /** Keeps the bytes, in its folder `files`. */
+  readonly objects: ObjectStore;
   readonly config: StoredFilesConfig;
   readonly log: Logger;
 }
@@ -61,19 +62,27 @@ export interface UserFiles {
   delete(id: string): Promise<boolean>;
 }
 
+const FILE_ID = /^file-[0-9a-f]{32}$/;
 const SWEEP_EVERY_MS = 600_000;
 /** Most rows that one transaction removes, because other writers wait for it. */
 const BATCH = 500;
 
-/** Files that users keep: the bytes in a folder and the rows in the database. Bytes come first and go last. */
+/** Files that users keep: the bytes in a store and the rows in the database. Bytes come first and go last. */
 export class StoredFiles implements ForCallers<UserFiles> {
   readonly #options: StoredFilesOptions;
-  readonly #folder: FileFolder;
+  readonly #bytes: RowObjects;
   readonly #sweeper: RepeatedWork;
 
   constructor(options: StoredFilesOptions) {
     this.#options = options;
-    this.#folder = new FileFolder(options.dir);
+    this.#bytes = new RowObjects({
+      store: options.objects,
+      folder: 'files',
+      names: /^(file-[0-9a-f]{32})$/,
+      isNeeded: async (id) =>
+        (await options.storage.read(({ connection }) => bytesOfFile(connection, id))) !== undefined,
+      log: options.log,
+    });
     this.#sweeper = new RepeatedWork({
       everyMs: SWEEP_EVERY_MS,
       work: (signal) => this.#sweep(signal),
@@ -99,7 +108,7 @@ export class StoredFiles implements ForCallers<UserFiles> {
       find: async (id) =>
         FILE_ID.test(id) ? storage.read((repositories) => repositories.filesOf(userId).read(id)) : undefined,
       list: (page) => storage.read((repositories) => repositories.filesOf(userId).list(page)),
-      open: (file) => this.open(file),
+      open: (file) => this.#open(file),
       delete: async (id) => {
         if (!FILE_ID.test(id)) return false;
         const [isDeleted, isThere] = await storage.write(async (repositories) => {
@@ -108,7 +117,7 @@ export class StoredFiles implements ForCallers<UserFiles> {
           if (wasThere) await repositories.vectorStoreFilesOf(userId).removeEverywhere(id);
           return [wasThere, (await files.read(id)) !== undefined];
         });
-        if (isDeleted) await this.#folder.remove(id);
+        if (isDeleted) await this.#bytes.discard([id]);
         else if (isThere) throw inUse(id);
         return isDeleted;
       },
@@ -116,8 +125,10 @@ export class StoredFiles implements ForCallers<UserFiles> {
   }
 
   /** Returns the bytes of a file, whoever has it. Throws `UploadedFileLost`. */
-  open(file: Pick<FileRecord, 'id' | 'bytes'>): Promise<Readable> {
-    return this.#folder.open(file);
+  async open(id: string, signal?: AbortSignal): Promise<Readable> {
+    const file = await this.#options.storage.read(({ connection }) => bytesOfFile(connection, id));
+    if (!file) throw lost(id, 'it was deleted');
+    return this.#open({ id, ...file }, signal);
   }
 
   /**
@@ -126,14 +137,22 @@ export class StoredFiles implements ForCallers<UserFiles> {
    */
   async write(chunks: AsyncIterable<string | Buffer>, file: NewFile): Promise<FileRecord> {
     const record = await this.#newRecord(file);
-    const written = await this.#folder.write(record.id, chunks);
+    const written = await this.#bytes.write(record.id, chunks);
     this.start();
     return { ...record, ...written };
   }
 
   /** Removes bytes that {@link write} has written and whose row is not stored. */
   discard(id: string): Promise<void> {
-    return this.#folder.remove(id);
+    return this.#bytes.discard([id]);
+  }
+
+  async #open({ id, bytes, sha256 }: FileBytes & { readonly id: string }, signal?: AbortSignal): Promise<Readable> {
+    try {
+      return await this.#bytes.open({ name: id, bytes, sha256: sha256 || undefined }, signal);
+    } catch (error) {
+      throw error instanceof LostObject ? lost(id, error.message, error) : error;
+    }
   }
 
   async #newRecord({ filename, purpose, expiresAfterS }: NewFile): Promise<Omit<FileRecord, 'bytes' | 'sha256'>> {
@@ -146,10 +165,12 @@ export class StoredFiles implements ForCallers<UserFiles> {
 
   async #add(owner: Owner, { path, bytes, artifact }: UploadedFile, file: NewFile): Promise<FileRecord> {
     const record = { ...(await this.#newRecord(file)), bytes, sha256: artifact?.sha256 ?? '' };
-    return this.#insert(owner, record, () => this.#folder.keep(record.id, path));
+    return this.#insert(owner, record, () =>
+      this.#bytes.put({ name: record.id, bytes, sha256: artifact?.sha256 }, path),
+    );
   }
 
-  /** Stores the row of a file, whose bytes `keep` brings into the folder unless they are there. */
+  /** Stores the row of a file, whose bytes `keep` brings into the store unless they are there. */
   async #insert({ userId, storage }: Owner, record: FileRecord, keep?: () => Promise<void>): Promise<FileRecord> {
     const maxBytes = this.#options.config.maximum_stored_bytes_per_user || undefined;
     try {
@@ -157,7 +178,7 @@ export class StoredFiles implements ForCallers<UserFiles> {
       await storage.write((repositories) => repositories.filesOf(userId).insert(record, maxBytes));
     } catch (error) {
       // After an unknown commit, the sweeper removes the bytes if the row does not exist.
-      if (!mayBeCommitted(error)) await this.#folder.remove(record.id);
+      if (!mayBeCommitted(error)) await this.#bytes.discard([record.id]);
       throw error;
     }
     this.start();
@@ -168,13 +189,20 @@ export class StoredFiles implements ForCallers<UserFiles> {
     const { storage } = this.#options;
     for (let removed = BATCH; removed === BATCH && !signal.aborted;) {
       const ids = await storage.write(({ connection }) => pruneFiles(connection, connection.now(), BATCH));
-      for (const id of ids) await this.#folder.remove(id);
+      await this.#bytes.discard(ids);
       removed = ids.length;
     }
-    await this.#folder.removeOrphans((id) => storage.read(({ connection }) => fileExists(connection, id)));
+    await this.#bytes.sweep(signal);
   }
 }
 
 function inUse(id: string): AanaError {
   return fail('FileInUse', `the file ${id} is the input of a batch that has not ended; cancel it first`);
+}
+
+function lost(id: string, why: string, cause?: unknown): AanaError {
+  return fail('UploadedFileLost', `the file ${id} cannot be used: ${why}; upload it again`, {
+    data: { content: id },
+    cause,
+  });
 }

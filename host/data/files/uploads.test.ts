@@ -12,6 +12,7 @@ import { postgresDatabases, sqliteDatabases, sqliteModule, type TestDatabases } 
 import { errorOf } from '../../test/helpers/error-of.ts';
 import { type Database, Storage } from '../storage/index.ts';
 import { skip } from '../../test/skip.ts';
+import { FolderStore } from '../objects/index.ts';
 import { StoredFiles, Uploads } from './index.ts';
 
 interface Context {
@@ -20,6 +21,8 @@ interface Context {
   database: Database;
   files: StoredFiles;
   uploads: Uploads;
+  /** Returns the uploads of another host. */
+  uploadsOf: () => Uploads;
   /** Returns the bytes of a part as they come from a request. */
   upload: (content: string) => Promise<{ readonly path: string; readonly bytes: number }>;
   /** Returns the names in the folder of parts and in that of files. */
@@ -37,15 +40,18 @@ function uploadTests(databases: TestDatabases): void {
     const config = await databases.create();
     const storage = new Storage({ config, log: silentLogger, sqliteModule });
     await storage.migrate();
+    const objects = new FolderStore(folder);
     const files = new StoredFiles({
-      ...{ storage, dir: join(folder, 'files'), log: silentLogger },
+      ...{ storage, objects, log: silentLogger },
       config: { retention: 3600, maximum_stored_bytes_per_user: MAX_BYTES },
     });
+    const uploadsOf = (): Uploads => new Uploads({ storage, files, objects, log: silentLogger, maxBytes: MAX_BYTES });
     const dirs = ['uploads', 'files'].map((name) => join(folder, name));
     Object.assign(context, {
       ...{ folder, storage, files },
       database: await databases.open(config),
-      uploads: new Uploads({ ...{ storage, files, log: silentLogger }, dir: dirs[0]!, maxBytes: MAX_BYTES }),
+      uploads: uploadsOf(),
+      uploadsOf,
       upload: async (content: string) => {
         const path = join(folder, `request-${Math.random()}`);
         await writeFile(path, content);
@@ -158,7 +164,7 @@ function uploadTests(databases: TestDatabases): void {
   });
 
   Parts('expire, and are removed with what a killed host left', async (context) => {
-    const { uploads, upload, database, onDisk, folder } = context;
+    const { uploads, uploadsOf, upload, database, onDisk, folder } = context;
     const ann = uploads.as({ userId: 'ann' });
     const { id } = await ann.create(ORDER);
     const part = (await ann.addPart(id, await upload('abcdef')))!;
@@ -170,7 +176,7 @@ function uploadTests(databases: TestDatabases): void {
     await database.write((connection) => connection.query('update uploads set expires_at = 1 where id = $1', [id]));
     assert.is((await errorOf(ann.complete(id, [part.id], undefined))).name, 'UploadEnded');
     assert.is((await ann.cancel(id))?.status, 'expired');
-    await uploads.sweep(NEVER);
+    await uploadsOf().sweep(NEVER);
     assert.is(onDisk().length, 1, 'the part of the upload that is pending');
     await uploads.sweep(NEVER);
     assert.is(await ann.cancel(id), undefined, 'an upload that ended long ago is gone');

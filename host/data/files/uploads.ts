@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
 import { RepeatedWork } from '../../base/core/async/repeated-work.ts';
 import { type AanaError, fail } from '../../base/core/errors.ts';
 import { timeOrderedId } from '../../base/core/ids.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import type { Caller, ForCallers } from '../../base/core/request-context.ts';
 import type { UploadedFile } from '../../endpoints/registry/index.ts';
+import { LostObject, type ObjectStore, RowObjects } from '../objects/index.ts';
 import {
   expireUploads,
   type FileRecord,
@@ -16,15 +18,14 @@ import {
   type UploadRecord,
   type UploadStatus,
 } from '../storage/index.ts';
-import { FileFolder, PART_ID } from './file-folder.ts';
 import type { Owner, StoredFiles } from './stored-files.ts';
 
 export interface UploadsOptions {
   readonly storage: Storage;
   /** Takes the files of completed uploads. */
   readonly files: StoredFiles;
-  /** The folder of the parts. Hosts that share a database share it. */
-  readonly dir: string;
+  /** Keeps the parts, in its folder `uploads`. */
+  readonly objects: ObjectStore;
   /** Most bytes of files and of parts that a user keeps; undefined is no limit. */
   readonly maxBytes: number | undefined;
   readonly log: Logger;
@@ -73,15 +74,21 @@ const SWEEP_EVERY_MS = 60_000;
 const BATCH = 100;
 const MAX_PARTS = 10_000;
 
-/** Files that come in parts. A part lies in a folder until the file is made, or until the upload ends without one. */
+/** Files that come in parts. A part lies in the store until the file is made, or until the upload ends without one. */
 export class Uploads implements ForCallers<UserUploads> {
   readonly #options: UploadsOptions;
-  readonly #folder: FileFolder;
+  readonly #bytes: RowObjects;
   readonly #sweeper: RepeatedWork;
 
   constructor(options: UploadsOptions) {
     this.#options = options;
-    this.#folder = new FileFolder(options.dir, PART_ID);
+    this.#bytes = new RowObjects({
+      store: options.objects,
+      folder: 'uploads',
+      names: /^(part_[0-9a-f]{32})$/,
+      isNeeded: (id) => options.storage.read(({ connection }) => uploadPartExists(connection, id)),
+      log: options.log,
+    });
     this.#sweeper = new RepeatedWork({
       everyMs: SWEEP_EVERY_MS,
       work: (signal) => this.sweep(signal),
@@ -118,10 +125,10 @@ export class Uploads implements ForCallers<UserUploads> {
         await pruneUploads(connection, now - KEPT_MS, BATCH);
         return expireUploads(connection, now, BATCH);
       });
-      await this.#removeParts(expired.parts);
+      await this.#bytes.discard(expired.parts);
       ({ count } = expired);
     }
-    await this.#folder.removeOrphans((id) => storage.read(({ connection }) => uploadPartExists(connection, id)));
+    await this.#bytes.sweep(signal);
   }
 
   async #create(owner: Owner, order: UploadOrder): Promise<Upload> {
@@ -149,7 +156,7 @@ export class Uploads implements ForCallers<UserUploads> {
   async #addPart(
     owner: Owner,
     id: string,
-    { path, bytes }: UploadedFile,
+    { path, bytes, artifact }: UploadedFile,
   ): Promise<{ readonly id: string; readonly createdAt: number } | undefined> {
     const { storage } = owner;
     const { maxBytes } = this.#options;
@@ -157,9 +164,9 @@ export class Uploads implements ForCallers<UserUploads> {
     if (!upload) return undefined;
     requirePending(id, upload.status);
     const createdAt = await storage.now();
-    const part = { id: `part_${timeOrderedId(createdAt)}`, bytes };
+    const part = { id: `part_${timeOrderedId(createdAt)}`, bytes, sha256: artifact?.sha256 ?? null };
     try {
-      await this.#folder.keep(part.id, path);
+      await this.#bytes.put(objectOf(part), path);
       await storage.write(async (repositories) => {
         const number = await repositories.uploadsOf(owner.userId).addPart(id, part, maxBytes);
         if (number === undefined) throw ended(id, 'not pending');
@@ -167,7 +174,7 @@ export class Uploads implements ForCallers<UserUploads> {
       });
     } catch (error) {
       // After an unknown commit, the sweeper removes the bytes if the row does not exist.
-      if (!mayBeCommitted(error)) await this.#folder.remove(part.id);
+      if (!mayBeCommitted(error)) await this.#bytes.discard([part.id]);
       throw error;
     }
     this.start();
@@ -202,7 +209,7 @@ export class Uploads implements ForCallers<UserUploads> {
         repositories.uploadsOf(owner.userId).complete(id, file, maxBytes),
       );
       if (!used) throw ended(id, 'not pending');
-      await this.#removeParts(used);
+      await this.#bytes.discard(used);
     } catch (error) {
       if (!mayBeCommitted(error)) await files.discard(file.id);
       throw error;
@@ -229,7 +236,7 @@ export class Uploads implements ForCallers<UserUploads> {
 
   async *#bytesOf(parts: readonly PartRecord[], hash: ReturnType<typeof createHash>): AsyncGenerator<Buffer, void> {
     for (const part of parts)
-      for await (const chunk of (await this.#folder.open(part)) as AsyncIterable<Buffer>) {
+      for await (const chunk of (await this.#open(part)) as AsyncIterable<Buffer>) {
         hash.update(chunk);
         yield chunk;
       }
@@ -238,7 +245,7 @@ export class Uploads implements ForCallers<UserUploads> {
   async #cancel(owner: Owner, id: string): Promise<Upload | undefined> {
     if (!ID.test(id)) return undefined;
     const parts = await owner.storage.write((repositories) => repositories.uploadsOf(owner.userId).cancel(id));
-    if (parts) await this.#removeParts(parts);
+    if (parts) await this.#bytes.discard(parts);
     const upload = await this.#find(owner, id);
     if (upload?.status === 'completed') throw ended(id, upload.status);
     return upload;
@@ -254,9 +261,21 @@ export class Uploads implements ForCallers<UserUploads> {
     });
   }
 
-  async #removeParts(ids: readonly string[]): Promise<void> {
-    for (const id of ids) await this.#folder.remove(id);
+  async #open(part: PartRecord): Promise<Readable> {
+    try {
+      return await this.#bytes.open(objectOf(part));
+    } catch (cause) {
+      if (!(cause instanceof LostObject)) throw cause;
+      throw fail('UploadedFileLost', `the part ${part.id} cannot be used: ${cause.message}; upload it again`, {
+        data: { content: part.id },
+        cause,
+      });
+    }
   }
+}
+
+function objectOf({ id, bytes, sha256 }: PartRecord): Parameters<RowObjects['put']>[0] {
+  return { name: id, bytes, sha256: sha256 ?? undefined };
 }
 
 function requirePending(id: string, status: UploadStatus): void {

@@ -15,11 +15,12 @@ export {
   pruneBatches,
 } from './repositories/openai/batches.ts';
 export {
-  fileExists,
+  type FileBytes,
   type FilePage,
   type FileRecord,
   type FileRepository,
   pruneFiles,
+  bytesOfFile,
 } from './repositories/openai/files.ts';
 export { type BegunRun, responseChanged } from './repositories/openai/response-runs.ts';
 export {

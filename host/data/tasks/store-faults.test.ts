@@ -9,6 +9,7 @@ import { deferred } from '../../base/core/deferred.ts';
 import type { AanaError } from '../../base/core/errors.ts';
 import { silentLogger } from '../../base/core/log/logger.ts';
 import { EndpointRegistry, type UploadedFile } from '../../endpoints/registry/index.ts';
+import { FolderStore } from '../objects/index.ts';
 import { postgresDatabases, sqliteDatabases, sqliteModule, type TestDatabases } from '../storage/fixtures/databases.ts';
 import { type Database, Storage, type StorageConfig, type TaskRecord } from '../storage/index.ts';
 import { PostgresProxy } from '../../test/helpers/database/postgres-proxy.ts';
@@ -48,7 +49,7 @@ class Context {
     const queue = new TaskQueue({
       storage,
       endpoints,
-      dir: join(this.dir, 'tasks'),
+      objects: new FolderStore(this.dir),
       config: { ...limits, ...change },
       log: silentLogger,
       signal: new AbortController().signal,

@@ -1,6 +1,6 @@
 import { RepeatedWork } from '../../base/core/async/repeated-work.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
-import { hasEnded, type HeldLease, type Storage } from '../storage/index.ts';
+import { type HeldLease, type Storage } from '../storage/index.ts';
 import { SeenLeases } from './seen-leases.ts';
 import { MOST_DELAY_MS } from './retry-policy.ts';
 import type { TaskFiles } from './task-files.ts';
@@ -88,14 +88,11 @@ export class Sweeper extends RepeatedWork {
     const { storage, files, retentionMs } = this.#options;
     this.#prunedAt = performance.now();
     for (let removed = BATCH; retentionMs > 0 && removed === BATCH && !signal.aborted;) {
-      const ids = await storage.write(({ tasks, connection }) => tasks.prune(connection.now() - retentionMs, BATCH));
-      for (const id of ids) await files.remove(id);
-      removed = ids.length;
+      const pruned = await storage.write(({ tasks, connection }) => tasks.prune(connection.now() - retentionMs, BATCH));
+      await files.remove(pruned.flat());
+      removed = pruned.length;
     }
-    await files.removeOrphans(async (id) => {
-      const status = await storage.read(({ tasks }) => tasks.status(id, null));
-      return status !== undefined && (!hasEnded(status) || status === 'failed'); // a failed task may be retried
-    });
+    await files.sweep(signal);
   }
 }
 

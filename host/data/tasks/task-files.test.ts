@@ -102,9 +102,11 @@ Files('removes files that a killed host left: of tasks that were not stored, and
   const next = makeHost(context, () => swept.promise);
   const running = await next.defer();
   const [unknown, young] = ['11111111-1111-4111-8111-111111111111', '22222222-2222-4222-8222-222222222222'];
-  for (const id of [done, failed, running, unknown, young])
+  for (const id of [done, failed, running, unknown, young]) {
     await mkdir(join(context.dir, 'tasks', id), { recursive: true });
-  for (const id of [done, failed, running, unknown]) await utimes(join(context.dir, 'tasks', id), 1, 1);
+    await writeFile(join(context.dir, 'tasks', id, '0'), 'left');
+  }
+  for (const id of [done, failed, running, unknown]) await utimes(join(context.dir, 'tasks', id, '0'), 1, 1);
   await next.queue.start();
   const kept = (): Promise<string[]> => readdir(join(context.dir, 'tasks'));
   while ((await kept()).some((id) => id === done || id === unknown))

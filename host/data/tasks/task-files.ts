@@ -1,43 +1,62 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { relative, sep } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { artifactPath, verifiedPath } from '../../io/artifacts/index.ts';
 import { fail } from '../../base/core/errors.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
 import type { UploadedFile } from '../../endpoints/registry/index.ts';
-import { moveFile, type StoredFile, syncFile, syncMadeFolders } from '../storage/index.ts';
+import { type LocalCopy, LostObject, type ObjectStore, RowObjects } from '../objects/index.ts';
+import { hasEnded, type Storage, type StoredFile } from '../storage/index.ts';
 
-/** A younger folder may belong to a task that is not stored yet. */
-const ORPHAN_AGE_MS = 3_600_000;
-/** The checksum in the artifact of a file that came without one. It is not compared. */
-const NOT_KNOWN = '0'.repeat(64);
-const TASK_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** Each task has a folder with its files, which have numbers. */
+const NAMES = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\/\d+$/;
 
-/** The uploaded files of tasks. Each task has a folder, in a folder that all hosts of a database share. */
+export interface TaskFilesOptions {
+  /** Keeps the files, in its folder `tasks`. */
+  readonly objects: ObjectStore;
+  readonly storage: Storage;
+  readonly log: Logger;
+}
+
+/** Files in the form that endpoints receive. Their bytes are there until this is disposed. */
+export interface OpenedFiles extends AsyncDisposable {
+  readonly files: ReadonlyMap<string, UploadedFile>;
+}
+
+/** The uploaded files of tasks. Any host takes them, and any host opens them. */
 export class TaskFiles {
-  readonly #dir: string;
+  readonly #bytes: RowObjects;
 
-  constructor(dir: string) {
-    this.#dir = dir;
+  constructor({ objects, storage, log }: TaskFilesOptions) {
+    this.#bytes = new RowObjects({
+      store: objects,
+      folder: 'tasks',
+      names: NAMES,
+      isNeeded: async (id) => {
+        const status = await storage.read(({ tasks }) => tasks.status(id, null));
+        return status !== undefined && (!hasEnded(status) || status === 'failed'); // a failed task may be retried
+      },
+      log,
+    });
   }
 
   /**
-   * Keeps the files of a request. Files are moved if possible, and otherwise copied. They are synced to the disk when
-   * this resolves, because the row of the task, which is synced later, names them.
+   * Keeps the files of a request, all or none. They survive a crash when this resolves, because the row of the task,
+   * which is stored later, names them.
    */
   async keep(taskId: string, files: ReadonlyMap<string, UploadedFile>): Promise<StoredFile[]> {
-    if (files.size === 0) return [];
-    const folder = join(this.#dir, taskId);
-    const made = await mkdir(folder, { recursive: true, mode: 0o700 });
     const kept: StoredFile[] = [];
-    for (const [name, { path: from, artifact, bytes, filename, mimeType }] of files) {
-      const path = join(taskId, String(kept.length)); // never a name that a client chose
-      await moveFile(from, join(this.#dir, path));
-      kept.push({ name, path, bytes, sha256: artifact?.sha256, filename, mimeType });
+    try {
+      for (const [name, { path: from, artifact, bytes, filename, mimeType }] of files) {
+        const path = `${taskId}/${kept.length}`; // never a name that a client chose
+        const sha256 = artifact?.sha256;
+        await this.#bytes.put({ name: path, bytes, sha256 }, from);
+        kept.push({ name, path, bytes, sha256, filename, mimeType });
+      }
+    } catch (error) {
+      await this.remove(kept);
+      throw error;
     }
-    await Promise.all(kept.map(({ path }) => syncFile(join(this.#dir, path))));
-    await syncMadeFolders(folder, made);
     return kept;
   }
 
@@ -46,52 +65,53 @@ export class TaskFiles {
    * may wait for days. If a file came without a checksum, only its length is compared. Throws `UploadedFileLost`, which
    * names the file part.
    */
-  async open(files: readonly StoredFile[], signal: AbortSignal): Promise<ReadonlyMap<string, UploadedFile>> {
-    const opened = new Map<string, UploadedFile>();
-    for (const file of files) {
-      const { name, bytes, sha256, filename, mimeType } = file;
-      const artifact = sha256 === undefined ? undefined : { id: file.path, bytes, sha256 };
-      const path = await this.#pathOf(file, signal);
-      opened.set(name, {
-        path,
-        artifact,
-        bytes,
-        ...(filename !== undefined && { filename }),
-        ...(mimeType !== undefined && { mimeType }),
-      });
-    }
-    return opened;
-  }
-
-  async #pathOf({ name, path: id, bytes, sha256 }: StoredFile, signal: AbortSignal): Promise<string> {
-    const folders = [this.#dir];
+  async open(stored: readonly StoredFile[], signal: AbortSignal): Promise<OpenedFiles> {
+    const copies: LocalCopy[] = [];
+    const release = async (): Promise<void> => {
+      await Promise.all(copies.map((copy) => copy[Symbol.asyncDispose]()));
+    };
+    const files = new Map<string, UploadedFile>();
     try {
-      return sha256 === undefined
-        ? await artifactPath({ id, bytes, sha256: NOT_KNOWN }, folders)
-        : await verifiedPath({ id, bytes, sha256 }, folders, signal);
-    } catch (cause) {
-      signal.throwIfAborted();
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      throw fail(
-        'UploadedFileLost',
-        `the uploaded file part ${JSON.stringify(name)} of this task cannot be used: ${reason}; send the request again`,
-        { data: { content: name }, cause },
-      );
+      for (const { path: object, name, bytes, sha256, filename, mimeType } of stored) {
+        const copy = await this.#bytes.fetch({ name: object, bytes, sha256 }, signal).catch((error: unknown) => {
+          throw error instanceof LostObject ? lost(name, error) : error;
+        });
+        copies.push(copy);
+        const { path } = copy;
+        const id = relative(this.#bytes.localRoot, path).split(sep).join('/');
+        files.set(name, {
+          path,
+          artifact: sha256 === undefined ? undefined : { id, bytes, sha256 },
+          bytes,
+          ...(filename !== undefined && { filename }),
+          ...(mimeType !== undefined && { mimeType }),
+        });
+      }
+    } catch (error) {
+      await release();
+      throw error;
     }
+    return { files, [Symbol.asyncDispose]: release };
   }
 
-  async remove(taskId: string): Promise<void> {
-    await rm(join(this.#dir, taskId), { recursive: true, force: true, maxRetries: 3 });
+  /** Removes files that their task does not need any more. */
+  async remove(files: readonly StoredFile[]): Promise<void> {
+    await this.#bytes.discard(files.map(({ path }) => path));
   }
 
-  /** Removes folders left by hosts that died before they had stored the task, or right after the end of the task. */
-  async removeOrphans(isNeeded: (taskId: string) => Promise<boolean>): Promise<void> {
-    for (const name of await readdir(this.#dir).catch(() => [])) {
-      const found = await stat(join(this.#dir, name)).catch(() => undefined);
-      if (!TASK_ID.test(name) || !found || Date.now() - found.mtimeMs < ORPHAN_AGE_MS) continue;
-      if (!(await isNeeded(name))) await this.remove(name);
-    }
+  /** Removes files left by hosts that died before they had stored the task, or right after the end of the task. */
+  async sweep(signal: AbortSignal): Promise<void> {
+    await this.#bytes.sweep(signal);
   }
+}
+
+function lost(name: string, cause: LostObject): Error {
+  return fail(
+    'UploadedFileLost',
+    `the uploaded file part ${JSON.stringify(name)} of this task cannot be used: ${cause.message}; ` +
+      `send the request again`,
+    { data: { content: name }, cause },
+  );
 }
 
 /** Returns the hash of a request: of its endpoint, its input and the contents of its files. */

@@ -7,6 +7,7 @@ import type { Usage } from '../usage/index.ts';
 import { ceilingsOf, type UserCeilingsConfig } from './ceilings.ts';
 import { RETRYABLE_EXCEPTIONS } from './retry-policy.ts';
 import { Sweeper } from './sweeper.ts';
+import type { ObjectStore } from '../objects/index.ts';
 import { TaskFiles } from './task-files.ts';
 import type { TaskRunnerOptions } from './task-runner.ts';
 import { type HostWork, TaskRunners } from './task-runners.ts';
@@ -30,8 +31,8 @@ export interface TaskQueueConfig extends UserCeilingsConfig {
 export interface TaskQueueOptions {
   readonly storage: Storage;
   readonly endpoints: EndpointRegistry;
-  /** The folder of the uploaded files of tasks. Hosts that share a database share it. */
-  readonly dir: string;
+  /** Keeps the uploaded files of tasks. */
+  readonly objects: ObjectStore;
   readonly config: TaskQueueConfig;
   /** Long work of the host itself, which no route runs. Default: none. */
   readonly hostWork?: readonly HostWork[] | undefined;
@@ -70,7 +71,7 @@ export class TaskQueue implements ForCallers<UserTasks> {
       subscribersOnly = false,
       hostWork = [],
     } = options;
-    const files = new TaskFiles(options.dir);
+    const files = new TaskFiles({ objects: options.objects, storage, log });
     const telemetry = new TaskTelemetry(options.telemetry ?? noTelemetry);
     const leaseMs = config.heartbeat_timeout * 1000;
     this.#runners = new TaskRunners({

@@ -202,7 +202,7 @@ export class TaskRunner {
       const ended = outcome === undefined ? 'cancelled' : outcome.kind === 'complete' ? 'ok' : 'failed';
       meter?.finish({ userId: task.user_id, route: task.endpoint, outcome: ended });
     }
-    if (stored && outcome.kind === 'complete' && task.files.length > 0) await files.remove(task.id);
+    if (stored && outcome.kind === 'complete') await files.remove(task.files);
     log.info('task ended', {
       ...fields,
       outcome: stored ? outcome.kind : 'lost',
@@ -237,6 +237,7 @@ export class TaskRunner {
       if (allowance) meter?.limit(allowance);
       const endpoint = endpoints.find(task.endpoint);
       if (!endpoint) throw fail('EndpointNotFoundException', `there is no endpoint at ${task.endpoint} at the moment`);
+      await using opened = await files.open(task.files, isOver);
       const output = await invoke(endpoint, JSON.parse(task.data), {
         requestId: task.id,
         userId: task.user_id,
@@ -244,8 +245,8 @@ export class TaskRunner {
         traceparent: record.traceparent,
         meter,
         timeoutMs: task.timeout_ms,
-        signal: AbortSignal.any([signal, ending.signal]),
-        files: await files.open(task.files, AbortSignal.any([signal, ending.signal])),
+        signal: isOver,
+        files: opened.files,
         write: report.add,
         onProgress: report.progress,
       });

@@ -89,14 +89,14 @@ export class UserTasks {
     const { input, files, priority = 0, executionTimeoutS, maxAttempts, idempotencyKey } = request;
     checkInput(endpoint, input, files);
     const { userId, traceparent } = this.#caller;
-    const { config, files: folder, telemetry } = this.#shared;
+    const { config, files: keeper, telemetry } = this.#shared;
     const { maxWaiting, maxBytes } = this.ceilings();
     const data = JSON.stringify(input);
     const requestHash = await hashRequest(endpoint.path, data, files);
     const id = newId();
     const timeoutS = executionTimeoutS ?? endpoint.executionTimeoutS ?? config.execution_timeout;
+    const kept = await keeper.keep(id, files);
     try {
-      const kept = await folder.keep(id, files);
       const task = {
         id,
         endpoint: endpoint.path,
@@ -114,11 +114,11 @@ export class UserTasks {
       if (accepted.isNew) {
         telemetry.accepted(endpoint.path);
         this.#shared.onAccepted();
-      } else if (kept.length > 0) await folder.remove(id);
+      } else await keeper.remove(kept);
       return accepted.id;
     } catch (error) {
       // After an unknown commit, the sweeper removes the files if the task does not exist.
-      if (!mayBeCommitted(error)) await folder.remove(id);
+      if (!mayBeCommitted(error)) await keeper.remove(kept);
       throw error;
     }
   }
@@ -223,12 +223,12 @@ export class UserTasks {
   /** Ends a task that waits or runs. A running engine stops, too. Throws `TaskEnded` for a task that has ended. */
   async cancel(id: string): Promise<TaskRecord> {
     const status = await this.#statusOf(id);
-    const isCancelled = await this.#storage.write(({ tasks }) => tasks.cancel(id, this.#caller.userId));
-    if (!isCancelled && status !== 'cancelled')
+    const files = await this.#storage.write(({ tasks }) => tasks.cancel(id, this.#caller.userId));
+    if (!files && status !== 'cancelled')
       throw fail('TaskEnded', 'Only tasks that have not ended can be cancelled.', {
         data: { id },
       });
-    await this.#shared.files.remove(id);
+    if (files) await this.#shared.files.remove(files);
     return this.get(id);
   }
 
@@ -255,9 +255,9 @@ export class UserTasks {
   /** Removes a task and returns it. Throws `TaskIsActive` for a task that a host runs. */
   async delete(id: string): Promise<TaskRecord> {
     const task = await this.get(id);
-    const isGone = await this.#storage.write(({ tasks }) => tasks.delete(id, this.#caller.userId));
-    if (!isGone) throw fail('TaskIsActive', 'Cannot delete a running or assigned task.', { data: { id } });
-    await this.#shared.files.remove(id);
+    const files = await this.#storage.write(({ tasks }) => tasks.delete(id, this.#caller.userId));
+    if (!files) throw fail('TaskIsActive', 'Cannot delete a running or assigned task.', { data: { id } });
+    await this.#shared.files.remove(files);
     return task;
   }
 

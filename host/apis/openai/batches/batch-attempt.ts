@@ -45,7 +45,6 @@ export interface BatchOwner {
   readonly meter: UsageMeter | undefined;
   readonly scope: BatchScope;
   /** Bytes of the input. */
-  readonly inputBytes: number;
   /** The place of the attempt in its trace. */
   readonly traceparent: string | undefined;
 }
@@ -225,7 +224,7 @@ export class BatchAttempt {
   }
 
   async #lines(): Promise<AsyncGenerator<JsonLine, void>> {
-    const file = await this.#options.files.open({ id: this.#batch.input_file_id, bytes: this.#owner.inputBytes });
+    const file = await this.#options.files.open(this.#batch.input_file_id);
     return jsonLines(file, mostLineBytes(this.#rules));
   }
 

@@ -20,10 +20,8 @@ export interface BatchWorkOptions extends BatchAttemptOptions {
 }
 
 /** The input of the task of a batch. */
-export const BatchTask = z.strictObject({
+export const BatchTask = z.object({
   batch_id: z.string(),
-  /** Bytes of the input file. */
-  input_bytes: z.int(),
   /** The deployments that the key of the request allows; null for all. */
   deployments: z.array(z.string()).nullable(),
   /** The scopes of the key, which say what vector stores it may search; null for all. */
@@ -47,7 +45,7 @@ export function batchWork(options: BatchWorkOptions): ServedEndpoint {
     streaming: false,
     validate: (input) => parseInput(BatchTask, input),
     run: async ({ input, userId, signal, traceparent, meter, onProgress = () => {} }) => {
-      const { batch_id: id, input_bytes: inputBytes, deployments: names, scopes } = input as BatchTask;
+      const { batch_id: id, deployments: names, scopes } = input as BatchTask;
       const deployments = names && new Set(names);
       const caller = { userId, traceparent };
       const batch = await storage.inTrace(traceparent).write(({ batchRuns }) => batchRuns.begin(id));
@@ -64,9 +62,7 @@ export function batchWork(options: BatchWorkOptions): ServedEndpoint {
           strict,
           hostedTools,
         };
-        await new BatchAttempt(options, batch, { userId, scope, inputBytes, meter, traceparent }, onProgress).run(
-          signal,
-        );
+        await new BatchAttempt(options, batch, { userId, scope, meter, traceparent }, onProgress).run(signal);
       }
       return JSON.stringify({ batch_id: id });
     },

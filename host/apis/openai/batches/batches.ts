@@ -144,7 +144,6 @@ export class Batches implements ForCallers<UserBatches> {
     await tasks.as(caller).enqueue(work, {
       input: {
         batch_id: id,
-        input_bytes: input.bytes,
         deployments: deployments && [...deployments],
         scopes: scopes && [...scopes],
       } satisfies BatchTask,

@@ -35,7 +35,7 @@ export async function textsOfFile(
       `the file ${JSON.stringify(name.slice(0, 100))} has ${file.bytes} bytes, and at most ${maxBytes} are read`,
       { data: { name } },
     );
-  const bytes = await files.open(file);
+  const bytes = await files.open(file.id, signal);
   const document = await withTemporaryFile(bytes, folders, (path) =>
     readDocument(path, { name, maxBytes, signal }),
   ).finally(() => bytes.destroy());

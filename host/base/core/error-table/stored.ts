@@ -34,6 +34,11 @@ export const STORED = {
   },
   ResultNotStored: { kind: 'internal', when: 'A task completed, but the database refused its result.' },
   EndpointNotFoundException: { kind: 'unavailable', when: 'The endpoint of a task is not registered at the moment.' },
+  ObjectStoreUnavailable: {
+    kind: 'unavailable',
+    when: 'The object store does not answer, or refuses what the host asks. `data.store` names it.',
+    data: ['store'],
+  },
   DatabaseException: { kind: 'unavailable', when: 'The database does not answer.', data: ['message'] },
   DatabaseFault: {
     kind: 'internal',

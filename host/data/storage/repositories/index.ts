@@ -2,6 +2,7 @@ import type { Connection } from '../database.ts';
 import { ApiKeyRepository } from './api-keys.ts';
 import { CaptionRepository, MediaRepository, TranscriptRepository, VideoRepository } from './media.ts';
 import { MediaOwner } from './media-owner.ts';
+import { HostKeyRepository } from './host-keys.ts';
 import { PluginValueRepository } from './plugin-storage.ts';
 import { RateBucketRepository } from './rate-buckets.ts';
 import { BatchRepository } from './openai/batches.ts';
@@ -44,6 +45,7 @@ export class Repositories {
   readonly usageRecords: UsageRecordRepository;
   readonly userTokens: UserTokenRepository;
   readonly rateBuckets: RateBucketRepository;
+  readonly hostKeys: HostKeyRepository;
 
   constructor(connection: Connection) {
     this.connection = connection;
@@ -62,6 +64,7 @@ export class Repositories {
     this.usageRecords = new UsageRecordRepository(connection);
     this.userTokens = new UserTokenRepository(connection);
     this.rateBuckets = new RateBucketRepository(connection);
+    this.hostKeys = new HostKeyRepository(connection);
   }
 
   /**

@@ -32,8 +32,8 @@ delete from files where id in (select id from files where expires_at <= $1 and n
     and tasks.status in ('created', 'not_finished', 'assigned', 'running')
 ) order by expires_at limit $2) returning id
 
--- statement: exists
-select id from files where id = $1
+-- statement: bytesOf
+select bytes, sha256 from files where id = $1
 
 -- statement: sum
 select cast(coalesce(sum(bytes), 0) as bigint) as bytes, count(*) as rows from file_usage where user_id = $1

@@ -13,12 +13,12 @@ select id, request_hash from tasks where coalesce(user_id, '') = coalesce(cast($
 -- statement: cancel (sqlite)
 update tasks set status = 'cancelled', completed_at = $3, updated_at = $3, lease_owner = null, lease_ms = null
 where id = $1 and (cast($2 as text) is null or user_id = $2) and status in (select value from json_each($4))
-  returning lease_token, endpoint, user_id, traceparent, num_retries
+  returning lease_token, endpoint, user_id, traceparent, num_retries, files
 -- statement: cancel (postgresql)
 update tasks set status = 'cancelled', completed_at = $3, updated_at = $3, lease_owner = null, lease_ms = null
 where id = $1 and (cast($2 as text) is null or user_id = $2)
   and status in (select json_array_elements_text(cast($4 as json)))
-  returning lease_token, endpoint, user_id, traceparent, num_retries
+  returning lease_token, endpoint, user_id, traceparent, num_retries, files
 
 -- statement: retry
 update tasks set status = 'created', num_retries = 0, progress = 0, result = null, result_bytes = 0, error = null,
@@ -44,10 +44,11 @@ where seq in (select seq from chosen) and status = 'failed' returning id
 -- A task that a host runs is not removed.
 -- statement: remove
 delete from tasks where id = $1 and (cast($2 as text) is null or user_id = $2) and status not in ('assigned', 'running')
-  returning id
+  returning files
 
+-- Files of completed tasks are gone.
 -- statement: prune
 delete from tasks where seq in (
   select seq from tasks where status in ('completed', 'failed', 'cancelled') and completed_at <= $1
     order by completed_at limit $2
-) returning id
+) returning case when status = 'completed' then '[]' else files end as files

@@ -11,10 +11,10 @@ update uploads set part_count = part_count + 1 where id = $1 and owner = $2 and 
   returning part_count
 
 -- statement: insertPart
-insert into upload_parts (id, upload_id, owner, bytes) values ($1, $2, $3, $4)
+insert into upload_parts (id, upload_id, owner, bytes, sha256) values ($1, $2, $3, $4, $5)
 
 -- statement: parts
-select id, bytes from upload_parts where upload_id = $1 and owner = $2
+select id, bytes, sha256 from upload_parts where upload_id = $1 and owner = $2
 
 -- statement: removeParts
 delete from upload_parts where upload_id = $1 returning id

@@ -10,7 +10,7 @@ const sql = loadStatements('files', [
   'newest',
   'remove',
   'prune',
-  'exists',
+  'bytesOf',
   'sum',
   'take',
   'add',
@@ -22,7 +22,7 @@ export interface FileRecord {
   readonly purpose: string;
   readonly filename: string;
   readonly bytes: number;
-  /** The SHA-256 of all bytes, in hexadecimal. */
+  /** The SHA-256 of all bytes, in hexadecimal. Empty if the file came without one. */
   readonly sha256: string;
   readonly created_at: number;
   /** Null is never. */
@@ -75,9 +75,12 @@ export async function pruneFiles(connection: Connection, before: number, limit: 
   return (await connection.query<{ id: string }>(sql.prune, [before, limit])).map(({ id }) => id);
 }
 
-/** Returns whether any user has the file, also if it has expired. */
-export async function fileExists(connection: Connection, id: string): Promise<boolean> {
-  return (await connection.query(sql.exists, [id])).length > 0;
+/** What the bytes of a file must be. */
+export type FileBytes = Pick<FileRecord, 'bytes' | 'sha256'>;
+
+/** Returns what the bytes of a file of any user are, also if it has expired; undefined if nobody has it. */
+export async function bytesOfFile(connection: Connection, id: string): Promise<FileBytes | undefined> {
+  return (await connection.query<FileBytes>(sql.bytesOf, [id]))[0];
 }
 
 function full(bytes: number, maxBytes: number): AanaError {

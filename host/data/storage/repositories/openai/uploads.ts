@@ -41,6 +41,8 @@ export interface UploadRecord extends NewUpload {
 export interface PartRecord {
   readonly id: string;
   readonly bytes: number;
+  /** In hexadecimal; null if the part came without one. */
+  readonly sha256: string | null;
 }
 
 /** The uploads of a user, or of all callers where the host requires no keys (null). */
@@ -71,7 +73,7 @@ export class UploadRepository extends CallerRepository {
   async addPart(id: string, part: PartRecord, maxBytes?: number): Promise<number | undefined> {
     const [counted] = await this.connection.query<{ part_count: number }>(sql.countPart, this.#pending(id));
     if (!counted) return undefined;
-    await this.connection.query(sql.insertPart, [part.id, id, this.owner, part.bytes]);
+    await this.connection.query(sql.insertPart, [part.id, id, this.owner, part.bytes, part.sha256]);
     await this.#files.requireRoom(maxBytes);
     return counted.part_count;
   }

@@ -4,7 +4,7 @@ import { statusesBefore } from '../../task-state.ts';
 import { type KeyHolder, requireSameRequest } from './idempotency.ts';
 import { type TaskOwner, TaskAttempts } from './task-attempts.ts';
 import { TASK_CANCELLED } from './task-log.ts';
-import type { NewTask, TaskFilter } from './task-records.ts';
+import type { NewTask, StoredFile, TaskFilter } from './task-records.ts';
 import { keptBytesOf, limitKeptBytes } from './task-usage.ts';
 import type { TaskHappening } from '../webhook-deliveries.ts';
 
@@ -75,21 +75,23 @@ export class TaskRepository extends TaskAttempts {
     return { id: requireSameRequest(older, task), isNew: false };
   }
 
-  /** Cancels a task. Returns whether the user (null: any user) had such a task and it had not ended. */
-  async cancel(id: string, userId: string | null): Promise<boolean> {
+  /**
+   * Cancels a task. Returns its files; undefined unless the user (null: any user) had such a task and it had not ended.
+   */
+  async cancel(id: string, userId: string | null): Promise<readonly StoredFile[] | undefined> {
     const now = this.connection.now();
-    const [task] = await this.connection.query<TaskOwner & Pick<TaskHappening, 'lease_token' | 'num_retries'>>(
-      sql.cancel,
-      [id, userId, now, JSON.stringify(statusesBefore('cancel'))],
-    );
-    if (!task) return false;
+    const [row] = await this.connection.query<
+      TaskOwner & Pick<TaskHappening, 'lease_token' | 'num_retries'> & FilesRow
+    >(sql.cancel, [id, userId, now, JSON.stringify(statusesBefore('cancel'))]);
+    if (!row) return undefined;
+    const { files, ...task } = row;
     await Promise.all([
       this.endAttempt(id, task.lease_token, { endedAt: now, outcome: 'cancelled', error: null }),
       this.log.tell(id, 'cancelled', {}),
       this.connection.notify(`${TASK_CANCELLED}${id}`),
       this.log.tellWebhooks({ ...task, event: 'task.cancelled', task_id: id, status: 'cancelled', result: null }),
     ]);
-    return true;
+    return filesOf({ files });
   }
 
   /** Gives a failed task new attempts. Returns whether the task existed and had failed. */
@@ -126,18 +128,26 @@ export class TaskRepository extends TaskAttempts {
     return rows.map(({ id }) => id);
   }
 
-  /** Removes a task. Returns whether the task existed and no host had it. */
-  async delete(id: string, userId: string | null): Promise<boolean> {
-    const isGone = (await this.connection.query(sql.remove, [id, userId])).length > 0;
-    if (isGone) await this.connection.notify(id);
-    return isGone;
+  /** Removes a task. Returns its files; undefined unless the task existed and no host had it. */
+  async delete(id: string, userId: string | null): Promise<readonly StoredFile[] | undefined> {
+    const [removed] = await this.connection.query<FilesRow>(sql.remove, [id, userId]);
+    if (!removed) return undefined;
+    await this.connection.notify(id);
+    return filesOf(removed);
   }
 
-  /** Removes at most `limit` tasks that ended before `before`. Returns their ids. */
-  async prune(before: number, limit: number): Promise<string[]> {
-    return (await this.connection.query<{ id: string }>(sql.prune, [before, limit])).map(({ id }) => id);
+  /** Removes at most `limit` tasks that ended before `before`. Returns the files of each that may still be there. */
+  async prune(before: number, limit: number): Promise<(readonly StoredFile[])[]> {
+    return (await this.connection.query<FilesRow>(sql.prune, [before, limit])).map(filesOf);
   }
 }
+
+/** The files of a task, as JSON. */
+interface FilesRow {
+  readonly files: string;
+}
+
+const filesOf = ({ files }: FilesRow): readonly StoredFile[] => JSON.parse(files) as StoredFile[];
 
 /** Returns the error that a user has too many waiting tasks. */
 export function tooManyTasks(maxWaiting: number): AanaError {

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { amount, whole } from '../../core/fields.ts';
-import { writablePath } from './fields.ts';
-import { settings } from '../registry.ts';
+import { amount, whole } from '../../../core/fields.ts';
+import { writablePath } from '../fields.ts';
+import { settings } from '../../registry.ts';
 
 export const DatabaseConfig = z
   .strictObject({

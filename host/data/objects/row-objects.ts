@@ -1,0 +1,107 @@
+import { open } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { toErrorRecord } from '../../base/core/errors.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
+import type { LocalCopy, ObjectStore, StoredObject, Written } from './object-store.ts';
+
+/**
+ * A younger object may belong to a row that is not stored yet. Also a clock that is wrong by hours, and an upload that
+ * takes hours, must not cost an object.
+ */
+const GRACE_MS = 86_400_000;
+/** A store may be asked for money, so it is not listed often. */
+const SWEEP_EVERY_MS = 3_600_000;
+
+export interface RowObjectsOptions {
+  readonly store: ObjectStore;
+  /** The folder of these objects in the store. */
+  readonly folder: string;
+  /** Matches the name of an object, below the folder; the group is the id of the row that needs it. */
+  readonly names: RegExp;
+  /** Returns whether the row exists and needs its objects. */
+  readonly isNeeded: (id: string) => Promise<boolean>;
+  readonly log: Logger;
+}
+
+/** An object by its name below the folder. */
+export interface NamedObject extends Omit<StoredObject, 'key'> {
+  readonly name: string;
+}
+
+/**
+ * The objects of rows of one kind. They are written before the row that names them and removed after it; what a killed
+ * host leaves in between is removed a day later.
+ */
+export class RowObjects {
+  readonly #options: RowObjectsOptions;
+  #sweptAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: RowObjectsOptions) {
+    this.#options = options;
+  }
+
+  /** The folder below which {@link fetch} has its copies. */
+  get localRoot(): string {
+    return this.#options.store.localRoot(this.#options.folder);
+  }
+
+  /** Takes a file, which is then gone. */
+  put(object: NamedObject, from: string): Promise<void> {
+    return this.#options.store.put(this.#keyed(object), from);
+  }
+
+  write(name: string, chunks: AsyncIterable<string | Buffer>): Promise<Written> {
+    return this.#options.store.write(this.#keyOf(name), chunks);
+  }
+
+  /** Throws `LostObject`. */
+  fetch(object: NamedObject, signal?: AbortSignal): Promise<LocalCopy> {
+    return this.#options.store.fetch(this.#keyed(object), signal);
+  }
+
+  /** Returns the bytes of an object, which can be read to the end also if it is removed. Throws `LostObject`. */
+  async open(object: NamedObject, signal?: AbortSignal): Promise<Readable> {
+    const copy = await this.fetch(object, signal);
+    try {
+      const file = await open(copy.path, 'r');
+      return file.createReadStream().once('close', () => void copy[Symbol.asyncDispose]());
+    } catch (error) {
+      await copy[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
+  /** Removes objects whose row is gone or was never stored. If the store is away, a later sweep removes them. */
+  async discard(names: readonly string[]): Promise<void> {
+    const { store, log } = this.#options;
+    for (const name of names)
+      try {
+        await store.remove(this.#keyOf(name));
+      } catch (error) {
+        log.warn('a file whose row is gone is removed later', { file: this.#keyOf(name), error });
+        if (toErrorRecord(error).kind === 'unavailable') return;
+      }
+  }
+
+  /** Removes what killed hosts left, at most once in an hour. */
+  async sweep(signal: AbortSignal): Promise<void> {
+    const { store, folder, names, isNeeded } = this.#options;
+    if (performance.now() - this.#sweptAt < SWEEP_EVERY_MS) return;
+    const before = Date.now() - GRACE_MS;
+    await store.removeUnfinished(folder, before);
+    for await (const { key, modifiedAt } of store.list(folder)) {
+      if (signal.aborted) return;
+      const [, id] = names.exec(key.slice(folder.length + 1)) ?? [];
+      if (id !== undefined && modifiedAt < before && !(await isNeeded(id))) await store.remove(key);
+    }
+    this.#sweptAt = performance.now();
+  }
+
+  #keyed({ name, bytes, sha256 }: NamedObject): StoredObject {
+    return { key: this.#keyOf(name), bytes, sha256 };
+  }
+
+  #keyOf(name: string): string {
+    return `${this.#options.folder}/${name}`;
+  }
+}
