@@ -291,7 +291,7 @@ Doctor('exits with 1 and prints JSON when a check fails', async () => {
 const server = await startObjectServer();
 if (typeof server === 'string') skip('the object store', server);
 else {
-  Doctor.after(() => server[Symbol.asyncDispose]());
+  Doctor.after(async () => server[Symbol.asyncDispose]());
   Doctor('says whether the object store can be used, and what time it has', async () => {
     assert.equal(await run(objectStoreCheck), {}, 'without a bucket there is nothing to say');
     await server.create('doctor');

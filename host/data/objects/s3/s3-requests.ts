@@ -82,7 +82,8 @@ export class S3Requests {
 
   /**
    * Sends a request, and reads the answer with `read`, which may throw the errors of {@link bodyOf} and is then called
-   * again with the answer to another request. Throws `ObjectStoreUnavailable`, {@link S3Refusal}, or what `read` throws.
+   * again with the answer to another request. Throws `ObjectStoreUnavailable`, {@link S3Refusal}, or what `read`
+   * throws.
    */
   async exchange<T>(
     request: () => S3Request,

@@ -121,7 +121,8 @@ export class S3Store implements ObjectStore {
         async ({ headers }) => headers.date,
       ),
     );
-    return date === undefined ? undefined : timeOf(date);
+    const time = timeOf(date);
+    return Number.isFinite(time) ? time : undefined;
   }
 
   async #writeParts(key: string, first: Buffer, others: AsyncIterable<Buffer>): Promise<void> {
@@ -213,8 +214,8 @@ function ignoreMissing(error: unknown): void {
   if (!(error instanceof S3Refusal) || error.status !== 404 || error.code === 'NoSuchBucket') throw error;
 }
 
-/** Returns a time of an answer; now for one that cannot be read, so that nothing is taken for old. */
+/** Returns a time of an answer; for one that cannot be read infinity, so that nothing is taken for old. */
 function timeOf(text: string | undefined): number {
   const time = Date.parse(text ?? '');
-  return Number.isNaN(time) ? Date.now() : time;
+  return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time;
 }

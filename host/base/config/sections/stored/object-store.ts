@@ -22,7 +22,8 @@ export const ObjectStoreConfig = z
       .nullable()
       .default(null)
       .describe(
-        'Address of the server, such as `https://s3.example.org:9000`, which knows buckets by their path. Default: AWS.',
+        'Address of the server, such as `https://s3.example.org:9000`, which knows buckets by their path. ' +
+          'Default: AWS.',
       )
       .register(settings, { env: 'AWS_ENDPOINT_URL_S3' }),
     region: z
