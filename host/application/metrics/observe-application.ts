@@ -84,7 +84,7 @@ function observePlugins(metrics: Metrics, plugins: Pick<PluginSet, 'list'>): voi
     'gauge',
     'aana.plugin.processes',
     processes,
-    of(({ state }) => (state === 'failed' ? null : Number(state === 'running'))),
+    of(({ state, version }) => (version === null ? null : Number(state === 'running'))),
   );
   const denied = { unit: '{call}', description: 'Calls of the host that were denied to a plugin.', attributes };
   metrics.observe(

@@ -43,9 +43,9 @@ export function appAlerts({ config, services, requests, certificate, log, teleme
     intervalMs,
     facts: () => ({
       deployments: deploymentFacts(deployments),
-      plugins: pluginSet.list().map(({ name, error, counters, limits }) => ({
+      plugins: pluginSet.list().map(({ name, state, error, counters, limits }) => ({
         name,
-        error,
+        error: state === 'not_granted' ? null : error,
         queued: counters.queued,
         maxQueued: limits?.queue,
       })),

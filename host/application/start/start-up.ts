@@ -1,12 +1,11 @@
 import { tmpdir } from 'node:os';
 import type { Config } from '../../base/config/index.ts';
-import { AanaError } from '../../base/core/errors.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import { prepareTempDir, removeStaleFolders } from '../../io/media/index.ts';
 import { type ProgressPart, type ReportProgress, reportWithin, shareProgress } from '../../setup/packages/index.ts';
 import { requireDeclaredDeployments } from '../endpoint/declared-deployments.ts';
 import type { Services } from '../services.ts';
-import { asksFor } from '../../endpoints/plugins/index.ts';
+import { asksFor, isNotGranted } from '../../endpoints/plugins/index.ts';
 
 export interface StartUpOptions {
   readonly services: Services;
@@ -139,6 +138,3 @@ async function loadPlugins(
   if (config.watch) services.pluginSet.watch();
   done();
 }
-
-const isNotGranted = (error: unknown): boolean =>
-  error instanceof AanaError && Object.hasOwn(error.data as object, 'capability');

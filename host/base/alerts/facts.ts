@@ -23,7 +23,7 @@ export interface DeploymentFacts {
 
 export interface PluginFacts {
   readonly name: string;
-  /** Why the newest version does not serve. */
+  /** Why the newest version does not serve; null for a plugin that never served because it lacks a grant. */
   readonly error: string | null;
   readonly queued: number;
   /** Undefined while no version serves. */

@@ -3,6 +3,7 @@ export { guestWorld } from './build/guest-world.ts';
 export { type Capability, capabilityDefinitions } from './capabilities/catalogue.ts';
 export type { DeploymentPort, HttpPort, HttpRequest, PluginPorts, UserPorts } from './ports.ts';
 export { asksFor } from './rights/asked-capabilities.ts';
+export { isNotGranted } from './rights/grants.ts';
 export { limitsFrom } from './rights/limits.ts';
 export { findPluginFolders } from './set/find-plugin-folders.ts';
 export { readManifest } from './set/manifest.ts';

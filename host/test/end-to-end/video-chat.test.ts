@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../base/core/package-root.ts';
+import { command, type CommandResult } from '../helpers/command-line/command.ts';
 import { longSpeech, SAMPLE_TEXT, silentVideo, SLIDES, speakingVideo, talkWithSlides } from '../helpers/media/media.ts';
 import { type RunningServer, serve, streamed, TEST_DEPLOYMENTS, until } from '../helpers/server.ts';
 import { wordErrors } from '../helpers/media/word-errors.ts';
@@ -255,13 +256,23 @@ VideoChat('have the texts of their slides, where a deployment reads them, and ar
   }
 });
 
-VideoChat('are not served without a grant, and the log says which', async () => {
-  await using other = await serve({ plugins, config: { deployments: {} } });
-  assert.match(
-    other.output(),
-    /WARN +plugin skipped .*plugin_grants\W+video-chat\W+capabilities\W.*\Wrepositories-write\W/,
-  );
-  assert.not.match(other.output(), /ERROR/);
+VideoChat('are not served without a grant, which is told once and is no fault', async () => {
+  // The look at the state of the host that finds this folder looks at the plugins, too.
+  const alerts = { interval_s: 0.1, rules: { disk: { threshold: 0.000_001, for_s: 0 } } };
+  const own = { ...env, XDG_RUNTIME_DIR: join(folder, 'run') };
+  await using other = await serve({ plugins, config: { deployments: {}, alerts }, env: own });
+  const run = (...args: string[]): Promise<CommandResult> => command(args, { env: { ...process.env, ...own } });
+  const missing = /plugin_grants\W+video-chat\W+capabilities\W.*\Wrepositories-write\W/;
+  assert.match(other.output(), new RegExp(`WARN +plugin skipped .*${missing.source}`));
+  assert.match((await run('plugins')).out, new RegExp(`\n {2}state +not_granted\n {2}error +.*${missing.source}`));
+  const all = await run('plugins', 'reload');
+  assert.match(all.out, new RegExp(`^video-chat: skipped: .*${missing.source}`));
+  assert.is(all.code, 0);
+  await other.waitFor(/alert fires .*disk/);
+  assert.not.match(other.output(), /ERROR (?!.*disk)|plugin_failed|plugin skipped[^]*plugin skipped/);
+  const named = await run('plugins', 'reload', 'video-chat');
+  assert.match(named.out, new RegExp(`^video-chat: failed: .*${missing.source}`));
+  assert.is(named.code, 1);
 });
 
 VideoChat('are served beside all other reference plugins', async () => {

@@ -46,7 +46,7 @@ Grants('what changes the data of the application is granted by its name, or with
   );
   assert.throws(
     () => checkUses(writer, ['repositories-write'], grantTo(writer, {}, defaultLimits)),
-    /alone: "plugin_grants": \{"sample":\{"capabilities":\["repositories","repositories-write"\]\}\}$/,
+    /the configuration: "plugin_grants": \{"sample":\{"capabilities":\["repositories","repositories-write"\]\}\}$/,
   );
 });
 

@@ -1,4 +1,4 @@
-import { fail } from '../../../base/core/errors.ts';
+import { AanaError, fail } from '../../../base/core/errors.ts';
 import { type Capability, capabilityDefinitions, capabilityNames } from '../capabilities/catalogue.ts';
 import { hostPattern, isHostAmong, isHostNamed } from '../capabilities/hosts.ts';
 import { type LimitsByName, lowered, type PluginLimits, withLimits } from './limits.ts';
@@ -102,7 +102,7 @@ export function checkUses(manifest: PluginManifest, uses: readonly Capability[],
     }
     if (granted.capabilities.has(capability)) continue;
     const how = capabilityDefinitions[capability].isWithheld
-      ? `; it is granted by its name alone: "plugin_grants": ` +
+      ? `; to serve the plugin, add to the configuration: "plugin_grants": ` +
         `${JSON.stringify({ [manifest.name]: { capabilities: manifest.capabilities } })}`
       : '';
     throw fail(
@@ -112,6 +112,10 @@ export function checkUses(manifest: PluginManifest, uses: readonly Capability[],
     );
   }
 }
+
+/** Returns whether a plugin was refused only because the operator does not grant a capability to it. */
+export const isNotGranted = (error: unknown): boolean =>
+  error instanceof AanaError && error.name === 'PluginLoadError' && Object.hasOwn(Object(error.data), 'capability');
 
 function includes(names: readonly string[], name: string): boolean {
   return names.includes('*') || names.includes(name);

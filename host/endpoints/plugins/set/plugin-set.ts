@@ -6,6 +6,7 @@ import type { Logger } from '../../../base/core/log/logger.ts';
 import { type BuildOptions, buildPlugin, prepareBuild } from '../build/build-plugin.ts';
 import type { BuildLimits } from '../build/contained-build.ts';
 import { NextBuild } from '../build/next-build.ts';
+import { isNotGranted } from '../rights/grants.ts';
 import { findPluginFolders } from './find-plugin-folders.ts';
 import { type PluginManifest, readManifest } from './manifest.ts';
 import { requireOwnName } from './own-name.ts';
@@ -48,7 +49,8 @@ interface Entry {
   current: LoadedPlugin | undefined;
   /** The manifest of `current`. */
   manifest: string;
-  error: string | undefined;
+  /** Why the newest version does not serve. Undefined when it does. */
+  error: unknown;
   readonly draining: Set<LoadedPlugin>;
   /** Counters of versions that have drained. */
   past: InvocationCounters;
@@ -139,15 +141,12 @@ export class PluginSet {
           }`,
         );
       }
-      if (name !== undefined) return this.#reloadEach(named, false);
+      if (name !== undefined) return this.#reloadEach(named, { isNamed: true });
       const sources = this.sources();
       const gone = [...this.#entries.values()]
         .filter((entry) => !sources.includes(entry.source))
         .map((entry) => this.#drop(entry));
-      const outcomes = await this.#reloadEach(
-        sources.map((source) => this.#entryOf(source)),
-        false,
-      );
+      const outcomes = await this.#reloadEach(sources.map((source) => this.#entryOf(source)));
       if (this.#isWatching) this.#watch.follow(sources);
       return [...gone, ...outcomes];
     });
@@ -171,14 +170,14 @@ export class PluginSet {
 
   list(): PluginState[] {
     return [...this.#entries.values()].map((entry) => {
-      const { current, error = null, source } = entry;
+      const { current, error, source } = entry;
       const counters = [...(current ? [current] : []), ...entry.draining]
         .map((plugin) => plugin.counters())
         .reduce(sum, entry.past);
       return {
         name: this.#nameOf(entry),
-        state: current ? (current.isIdle ? 'idle' : 'running') : 'failed',
-        error,
+        state: current ? (current.isIdle ? 'idle' : 'running') : isNotGranted(error) ? 'not_granted' : 'failed',
+        error: error === undefined ? null : messageOf(error),
         source,
         version: current?.version ?? null,
         digest: current?.digest ?? null,
@@ -202,9 +201,13 @@ export class PluginSet {
     });
   }
 
-  async #reloadEach(entries: readonly Entry[], onlyChanged: boolean): Promise<ReloadOutcome[]> {
+  async #reloadEach(
+    entries: readonly Entry[],
+    { isNamed = false, onlyChanged = false }: { readonly isNamed?: boolean; readonly onlyChanged?: boolean } = {},
+  ): Promise<ReloadOutcome[]> {
     const outcomes: ReloadOutcome[] = [];
     for (const entry of entries) {
+      const { error: told } = entry;
       try {
         if (!(await this.#bring(entry, onlyChanged))) continue;
         outcomes.push({
@@ -214,10 +217,17 @@ export class PluginSet {
         });
       } catch (error) {
         this.#options.signal.throwIfAborted();
-        outcomes.push({ name: this.#nameOf(entry), outcome: 'failed', detail: messageOf(error) });
+        // Of all plugins, an operator may want only those that need no grant.
+        const isSkipped = !isNamed && !entry.current && isNotGranted(error);
+        const reason = messageOf(error);
+        outcomes.push({ name: this.#nameOf(entry), outcome: isSkipped ? 'skipped' : 'failed', detail: reason });
+        if (isSkipped) {
+          if (reason !== messageOf(told)) this.#options.log.warn('plugin skipped', { folder: entry.source, reason });
+          continue;
+        }
         this.#options.log.error('plugin not reloaded', {
           source: entry.source,
-          reason: messageOf(error),
+          reason,
           serving: entry.current?.version,
         });
       }
@@ -262,7 +272,7 @@ export class PluginSet {
       if (previous) this.#drain(entry, previous);
       return true;
     } catch (error) {
-      entry.error = messageOf(error);
+      entry.error = error;
       throw error;
     } finally {
       if (this.#isWatching) this.#prepareNext(entry.source);
@@ -284,7 +294,7 @@ export class PluginSet {
   #onChange(source: string): void {
     const refreshed = this.#inTurn(async () => {
       const entry = this.#entries.get(source); // a reload before this one may have ended it
-      return entry ? this.#reloadEach([entry], true) : [];
+      return entry ? this.#reloadEach([entry], { onlyChanged: true }) : [];
     });
     // The set is ending.
     refreshed.catch((error: unknown) => this.#options.log.debug('plugin change not followed', { source, error }));

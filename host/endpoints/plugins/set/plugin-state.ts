@@ -11,8 +11,11 @@ export interface PluginRightNames {
 /** The state of a plugin, for operators. */
 export interface PluginState {
   readonly name: string;
-  /** `idle`: a version serves, and the next request starts its process. `failed`: no version serves. */
-  readonly state: 'running' | 'idle' | 'failed';
+  /**
+   * `idle`: a version serves, and the next request starts its process. `not_granted`: no version serves, because the
+   * operator does not grant a capability that the newest one uses. `failed`: no version serves for another reason.
+   */
+  readonly state: 'running' | 'idle' | 'not_granted' | 'failed';
   readonly error: string | null;
   readonly source: string;
   readonly version: string | null;
@@ -43,7 +46,8 @@ export interface PluginState {
 
 export interface ReloadOutcome {
   readonly name: string;
-  readonly outcome: 'reloaded' | 'failed' | 'removed';
+  /** `skipped`: all plugins were to be loaded, and this one never served, because it lacks a grant. */
+  readonly outcome: 'reloaded' | 'skipped' | 'failed' | 'removed';
   /** The version that serves, or the reason why there is no newer one. */
   readonly detail: string;
 }

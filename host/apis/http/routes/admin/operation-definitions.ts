@@ -205,7 +205,13 @@ export const OPERATION_ROUTES = {
       'What was done with each plugin.',
       z.object({
         plugins: z.array(
-          z.object({ name: z.string(), outcome: z.enum(['reloaded', 'failed', 'removed']), detail: z.string() }),
+          z.object({
+            name: z.string(),
+            outcome: z
+              .enum(['reloaded', 'skipped', 'failed', 'removed'])
+              .describe('`skipped`: with all plugins, one that never served, because it lacks a grant.'),
+            detail: z.string(),
+          }),
         ),
       }),
     ),

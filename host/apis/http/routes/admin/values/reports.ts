@@ -48,8 +48,11 @@ const PluginSetting = z.object({
 export const PluginStatus = z.object({
   name: z.string(),
   state: z
-    .enum(['running', 'idle', 'failed'])
-    .describe('`idle`: a version serves, and the next request starts its process. `failed`: no version serves.'),
+    .enum(['running', 'idle', 'not_granted', 'failed'])
+    .describe(
+      '`idle`: a version serves, and the next request starts its process. `not_granted`: no version serves, because ' +
+        '`plugin_grants` lacks a capability. `failed`: no version serves for another reason.',
+    ),
   /** Reason for which the newest version does not serve. */
   error: z.nullable(z.string()),
   source: z.string(),
