@@ -1,16 +1,19 @@
 // Tests the path from a video to its transcript and to a streamed summary, with a real server, real components and real
 // models.
+import { execFile } from 'node:child_process';
 import { createReadStream } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { concatenatedJson } from '../../base/core/json/concatenated-json.ts';
 import { packageRoot } from '../../base/core/package-root.ts';
 import { AsrOutput } from '../../base/schemas/index.ts';
+import { blocksOf } from '../helpers/guide.ts';
 import { copyProject, runNode } from '../helpers/plugin-project.ts';
 import { longTalk } from '../helpers/media/clips.ts';
 import { muteVideo, SAMPLE_TEXT, silentVideo, speakingVideo } from '../helpers/media/media.ts';
@@ -54,6 +57,29 @@ MainPath('an uploaded video gives its text with times inside the clip', async ()
     assert.ok(time.start >= 0 && time.start <= time.end && time.end <= 11.1, JSON.stringify(time));
     assert.ok(confidence !== null && confidence > 0 && confidence <= 1);
   }
+});
+
+MainPath("README's lines work as pasted", async () => {
+  const readme = await readFile(join(packageRoot, 'README.md'), 'utf8');
+  const block = blocksOf(readme).find(({ section, language }) => section === 'Call it' && language === 'sh');
+  const home = join(folder, 'home');
+  await mkdir(join(home, '.cache'), { recursive: true });
+  await symlink(process.env['AANA_CACHE_DIR']!, join(home, '.cache/aana-host'));
+  const answers = [];
+  for (const line of block!.text.replaceAll('http://127.0.0.1:8000', server.url).split('\n')) {
+    const { stdout } = await promisify(execFile)('bash', ['-ec', line], {
+      cwd: home,
+      env: { ...process.env, HOME: home },
+    });
+    answers.push(stdout);
+  }
+  const [copied, transcript = '', summary = '', ...others] = answers;
+  assert.equal([copied, others], ['', []]);
+  assert.ok(wordErrors(SAMPLE_TEXT, AsrOutput.parse(JSON.parse(transcript)).transcription.text) <= 1, transcript);
+  const texts: string[] = [];
+  for await (const value of concatenatedJson(new Blob([summary]).stream()))
+    texts.push((value as { text: string }).text);
+  assert.ok(texts.length > 1 && texts.join('').trim() !== '', summary);
 });
 
 MainPath('a URL and an allowed path give the same text', async () => {
