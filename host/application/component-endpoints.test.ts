@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { delay } from '../base/core/abort.ts';
-import { type AanaApp, type AanaAppOptions, type AanaError, silentLogger } from 'aana-host';
+import { type AanaApp, type AanaAppOptions, type AanaError, Endpoint, silentLogger, z } from 'aana-host';
 import { keepingPlugins, makeApp as makePlainApp, makeFolder, postJson, started } from './fixtures/test-app.ts';
 import { buildTestPlugin } from '../endpoints/plugins/fixtures/build-test-plugin.ts';
 
@@ -48,7 +48,7 @@ const ask = async (app: AanaApp, path: string): Promise<unknown> => {
   return response.ok ? response.json() : response.status;
 };
 
-Components('bring a sweep of expired values, if they may store some', async () => {
+Components('bring a sweep of expired values when the start is over, if they may store some', async () => {
   const keeping = join(folder, 'keeping');
   mkdirSync(join(keeping, 'src'), { recursive: true });
   writeFileSync(join(keeping, 'src/index.ts'), SOURCE.replaceAll('/own/', '/keeping/'));
@@ -60,8 +60,22 @@ Components('bring a sweep of expired values, if they may store some', async () =
   });
   const usage = (): Promise<unknown> =>
     app.storage.read(({ connection }) => connection.query('select plugin, keys, bytes from plugin_usage'));
-  assert.equal(await usage(), [{ plugin: 'keeping', keys: 1, bytes: 5 }]);
+  const full = [{ plugin: 'keeping', keys: 1, bytes: 5 }];
+  assert.equal(await usage(), full);
+  let whileStarting: unknown;
+  class Looking extends Endpoint {
+    readonly input = z.strictObject({});
+    readonly output = z.strictObject({});
+    override async initialize(): Promise<void> {
+      whileStarting = await usage();
+    }
+    async run(): Promise<object> {
+      return {};
+    }
+  }
+  app.registerEndpoint({ name: 'looking', path: '/looking', summary: '', endpoint_cls: Looking });
   await started(app);
+  assert.equal(whileStarting, full, 'a first start compiles SQLite after all that serving needs');
   const empty = JSON.stringify([{ plugin: 'keeping', keys: 0, bytes: 0 }]);
   while (JSON.stringify(await usage()) !== empty) await delay(10);
 });

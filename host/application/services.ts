@@ -17,6 +17,7 @@ import {
 import { ARTIFACTS_DIR, TASK_FILES_DIR } from '../io/artifacts/index.ts';
 import { BackgroundResponses, Batches, StoredResponses, VectorStores } from '../apis/openai/index.ts';
 import { childEnvironment, type Config } from '../base/config/index.ts';
+import { deferred } from '../base/core/deferred.ts';
 import { fail } from '../base/core/errors.ts';
 import type { Telemetry } from '../base/core/telemetry.ts';
 import { inArea } from '../base/core/log/log-levels.ts';
@@ -117,9 +118,11 @@ export class Services {
   readonly uploads: ProcessFolder;
   /** Folder of artifacts: decoded audio and uploads. */
   readonly artifactsDir: string;
-  /** Returns the file of Redoc's bundle. Fetches it if necessary. */
+  /** Resolved when the start is over. Work that can wait does not compile SQLite beside the addon. */
+  readonly started = deferred();
   /** Builds the program that runs plugins, once. */
   readonly buildSandbox: () => Promise<Sandbox>;
+  /** Returns the file of Redoc's bundle. Fetches it if necessary. */
   readonly redocBundle: () => Promise<string>;
   readonly #options: ServicesOptions;
   readonly #network: Network;
@@ -249,7 +252,7 @@ export class Services {
       cacheDir: config.cache_dir,
       buildLimits: config.plugin_builds,
       prepare: async ({ capabilities }, loading) => {
-        if (capabilities.includes('storage')) this.#expiredValues.start();
+        if (capabilities.includes('storage')) void this.started.promise.then(() => this.#expiredValues.start());
         if (capabilities.includes('media')) await this.openMedia(loading);
       },
     });

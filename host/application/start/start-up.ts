@@ -36,6 +36,7 @@ export async function startUp(options: StartUpOptions): Promise<void> {
   await Promise.allSettled(work);
   failed.signal.throwIfAborted();
   for (const endpoint of endpoints.list()) await endpoint.initialize?.();
+  options.services.started.resolve();
   options.services.usage.start();
   await startTasks(options);
   if (options.config.openai.enabled && (await opensStorage(options.services))) {
