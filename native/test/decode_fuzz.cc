@@ -1,6 +1,6 @@
 // Random requests to the language model engine without Node, for the sanitizers: arrivals, cancellations, slow readers,
-// too few cells, guessed tokens, grammars, images, packed weights, kept states, and a stop while requests run or the
-// model loads.
+// too few cells, guessed tokens, grammars, quotations, images, packed weights, kept states, and a stop while requests
+// run or the model loads.
 // `node native/test/sanitize.mjs` builds and runs it.
 #include <ggml-backend.h>
 
@@ -29,6 +29,8 @@ namespace {
 
 using namespace aana;
 using llama::RequestId;
+
+constexpr const char* kWords[] = {"the", "dog", "house", "little", "red", "ball", "girl", "ran"};
 
 class Round {
  public:
@@ -127,8 +129,23 @@ class Round {
     return dialog;
   }
 
+  // Quotations of few words, which repeat. Some sources have too few of them.
+  llama::GrammarParams Quotations() {
+    llama::Quotable quotable{.texts = {}, .min_words = static_cast<uint32_t>(1 + UpTo(5))};
+    if (UpTo(1) == 0) quotable.max_words = quotable.min_words + static_cast<uint32_t>(UpTo(5));
+    for (int i = UpTo(2); i >= 0; i--) {
+      auto& text = quotable.texts.emplace_back();
+      for (int words = UpTo(UpTo(1) == 0 ? 10 : 1000); words > 0; words--)
+        text += (text.empty() ? "" : " ") + std::string(kWords[UpTo(7)]) + "\n";
+    }
+    llama::GrammarParams grammar;
+    grammar.text = UpTo(1) == 0 ? "root ::= %quote" : "root ::= (%quote \", \")* %quote";
+    grammar.quotable = std::make_shared<const llama::Quotable>(std::move(quotable));
+    grammar.closes = UpTo(3) > 0;
+    return grammar;
+  }
+
   void Submit() {
-    static const char* const kWords[] = {"the", "dog", "house", "little", "red", "ball", "girl", "ran"};
     const std::string beginning = "Once upon a time there was a little girl who had a red ball and a big dog";
     // The longest one has the tokens that a kept state needs.
     const std::string beginnings[] = {"One day", beginning, beginning + " and " + beginning};
@@ -143,6 +160,7 @@ class Round {
                            .adapter = {}};
     request.sampling.max_tokens = 1 + UpTo(UpTo(4) == 0 ? 100 : 10);
     if (UpTo(4) == 0) request.sampling.grammar.text = "root ::= (\"the \" | \"dog \" | [a-z]+)*";
+    if (UpTo(4) == 0) request.sampling.grammar = Quotations();
     if (UpTo(2) == 0) request.sampling.temperature = 0.0F;
     request.overflow = has_images && UpTo(9) > 0 ? llama::Overflow::kError : static_cast<llama::Overflow>(UpTo(2));
     if (request.overflow == llama::Overflow::kShift && UpTo(4) == 0) request.sampling.max_tokens = 1 + UpTo(400);

@@ -10,6 +10,8 @@ const JsonSchema = z.union([anyObject, z.boolean()]);
 const MAX_SOURCES = 1024;
 /** Words of ten hours of speech, and more. */
 const MAX_PARTS = 500_000;
+/** Words of a quotation. */
+const MAX_WORDS = 100_000;
 
 const seconds = z.number().check(z.minimum(0));
 
@@ -22,7 +24,15 @@ const QuoteSource = z.union([
         .object({ text: anyText, start: seconds, end: seconds })
         .check(z.refine(({ start, end }) => start <= end, { error: 'must not be before start.', path: ['end'] })),
     )
-    .check(z.maxLength(MAX_PARTS), z.describe('Parts of a text in order, with their times in seconds.')),
+    .check(
+      z.maxLength(MAX_PARTS),
+      z.describe('Parts of a text in the order of their starts, with their times in seconds.'),
+      ({ value: parts, issues }) => {
+        const wrong = parts.findIndex(({ start }, n) => n > 0 && start < parts[n - 1]!.start);
+        const message = 'must not be before the start of the part before it.';
+        if (wrong > 0) issues.push({ code: 'custom', input: parts, path: [wrong, 'start'], message });
+      },
+    ),
 ]);
 
 /** A quotation of an answer. */
@@ -80,10 +90,10 @@ export const StructuredOutputs = z
         ),
     ),
     min_words: absent(
-      z.int().check(z.minimum(1), z.maximum(100), z.describe('Fewest words of a quotation. Default: 5.')),
+      z.int().check(z.minimum(1), z.maximum(MAX_WORDS), z.describe('Fewest words of a quotation. Default: 5.')),
     ),
     max_words: absent(
-      z.int().check(z.minimum(1), z.maximum(100_000), z.describe('Most words of a quotation. Default: any number.')),
+      z.int().check(z.minimum(1), z.maximum(MAX_WORDS), z.describe('Most words of a quotation. Default: any number.')),
     ),
     close_json: absent(
       z

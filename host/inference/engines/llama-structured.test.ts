@@ -146,7 +146,7 @@ const spoken = SPEECH.map(({ text }) => text)
 
 Structured('quotes whole words of its sources with their times, wherever max_tokens cuts the answer', async () => {
   const lines: string[] = [];
-  const counts = await quotingAnswers({ answers: 60, seed: 1 }, (line) => lines.push(line));
+  const counts = await quotingAnswers({ answers: 60, seed: 1 }, { onWrong: (line) => void lines.push(line) });
   assert.is(counts.wrong, 0, lines.join('\n'));
   assert.ok(counts.plain > 10 && counts.json > 10 && counts.cut > 10, JSON.stringify(counts));
 });
@@ -205,7 +205,9 @@ Structured('refuses sources that cannot be quoted, and names them', async () => 
     [{ regex: 'a', min_words: 5 }, /min_words and max_words need quote_of/],
     [{ quote_of: [spoken], max_words: 4 }, /max_words: it is less than min_words, 5/],
     [{ quote_of: [[{ text: spoken, start: 2, end: 1 }]] }, /quote_of.*end.*must not be before start/],
-    [{ quote_of: [spoken], min_words: 101 }, /min_words.*100/],
+    [{ quote_of: ['too short', SPEECH.toReversed()] }, /quote_of.*1.*1.*start.*before the start of the part before it/],
+    [{ quote_of: [spoken], min_words: 100_001 }, /min_words.*100000/],
+    [{ quote_of: [spoken], min_words: 101 }, /quote_of: no source has 101 words/],
     [{ quote_of: ['half of a pair \ud83c is no text'] }, /well-formed/],
     [{ grammar: 'root ::= %quote' }, /the grammar has %quote, but the request has no sources to quote/],
   ] as const)

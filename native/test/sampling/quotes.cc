@@ -233,6 +233,22 @@ void TestQuotes() {
     Expect(walk.IsAccepting(state), "it may end");
   });
 
+  Test("the shortest quotation is found among many long ones", [] {
+    constexpr size_t kWords = 300'000;
+    constexpr size_t kLeast = 50'000;
+    Words words(kWords, " aaa");
+    // Before the short words the shortest quotation has few of them, behind them none follow.
+    for (size_t i = 200'000; i < 230'000; i++) words[i] = " a";
+    const auto grammar = CompileQuoting("root ::= %quote", {words}, kLeast);
+    auto& states = grammar.states()->states;
+    const auto shortest = states.FindCompletion(states.start(), 1'000'000);
+    Expect(shortest && shortest->size() == 20'000 * 4 + 30'000 * 2 - 1, "another quotation is shorter");
+    auto state = states.start();
+    for (const char c : std::string("aaa aaa a")) state = states.Next(state, static_cast<uint8_t>(c));
+    const auto rest = states.FindCompletion(state, 1'000'000);
+    Expect(rest && rest->size() == shortest->size() - 9, "another end is shorter");
+  });
+
   Test("a quotation needs sources with enough words", [] {
     const std::string gbnf = "root ::= %quote";
     for (const auto& sources : std::vector<std::vector<Words>>{{}, {{}}, {{"a", " b"}, {"c", " d"}}})

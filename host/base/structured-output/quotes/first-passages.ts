@@ -1,7 +1,7 @@
-/** A place in a list of texts: its number, and the number of the last word of the passage. */
+/** Where a passage ends: the number of the text, and the place behind its last character. */
 export interface PassageEnd {
   readonly text: number;
-  readonly lastWord: number;
+  readonly end: number;
 }
 
 /** A text that is a beginning of passages. */
@@ -9,7 +9,7 @@ interface Node {
   readonly next: Map<string, number>;
   /** The longest other beginning with which this one ends. */
   suffix: number;
-  /** Where this beginning is read first, as the number of a word among those of all texts. */
+  /** Where this beginning is read first: characters of all texts up to its end. */
   first: number;
 }
 
@@ -49,14 +49,14 @@ export function firstPassages(
     }
 
   const begins: number[] = [];
-  let count = 0;
+  let length = 0;
   for (const words of texts) {
-    begins.push(count);
+    begins.push(length);
     let at = 0;
     for (const word of words) {
       at = step(at, word);
-      nodes[at]!.first = Math.min(nodes[at]!.first, count);
-      count += 1;
+      length += word.length;
+      nodes[at]!.first = Math.min(nodes[at]!.first, length);
     }
   }
   for (const at of order.toReversed()) {
@@ -66,8 +66,8 @@ export function firstPassages(
   return ends.map((end) => {
     const { first } = nodes[end]!;
     if (first === Infinity) return undefined;
-    const text = begins.findLastIndex((begin) => begin <= first);
-    return { text, lastWord: first - begins[text]! };
+    const text = begins.findLastIndex((begin) => begin < first);
+    return { text, end: first - begins[text]! };
   });
 }
 

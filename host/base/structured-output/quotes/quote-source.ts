@@ -12,8 +12,10 @@ export type Source = string | readonly TimedText[];
 const UNSPACED = ['Han', 'Hiragana', 'Katakana', 'Thai', 'Lao', 'Khmer', 'Myanmar']
   .map((script) => `\\p{Script=${script}}`)
   .join('');
-/** A character of these scripts with the marks and punctuation behind it, or what stands between white space. */
-const WORD = new RegExp(`[${UNSPACED}]\\p{M}*[^\\s\\p{Cc}\\p{L}\\p{N}\\p{M}]*|[^\\s\\p{Cc}${UNSPACED}]+`, 'gu');
+/** White space and controls that are not one space. */
+const WHITE_SPACE = /(?! (?![\s\p{Cc}]))[\s\p{Cc}]+/gu;
+/** A character of these scripts with the marks and punctuation behind it, or what stands between spaces. */
+const WORD = new RegExp(` ?(?:[${UNSPACED}]\\p{M}*[^ \\p{L}\\p{N}\\p{M}]*|[^ ${UNSPACED}]+)`, 'gu');
 const ENDS_UNSPACED = new RegExp(`[${UNSPACED}][\\p{M}\\p{P}]*$`, 'u');
 const BEGINS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'u');
 
@@ -25,70 +27,74 @@ export interface Passage {
 
 /** A source of quotations: its words, with white space as one space. */
 export class QuoteSource {
-  readonly #text: string;
-  /** Where each word ends in the text. */
-  readonly #ends: number[] = [];
+  /** The words, each with the space before it if there is one, and a line feed behind it. */
+  readonly lines: string;
   readonly #parts: readonly TimedText[] | undefined;
-  /** The parts in which each word begins and ends. */
-  readonly #firstParts: number[] = [];
-  readonly #lastParts: number[] = [];
+  /** Where each part begins in the text. */
+  readonly #begins: readonly number[];
 
   constructor(source: Source) {
     this.#parts = typeof source === 'string' ? undefined : source;
-    const { raw, begins } = typeof source === 'string' ? { raw: source, begins: [] } : joined(source);
-    const pieces: string[] = [];
-    let [length, behind, part] = [0, 0, 0];
-    for (const { 0: word, index } of raw.matchAll(WORD)) {
-      if (length > 0 && index > behind) length += pieces.push(' ') && 1;
-      pieces.push(word);
-      behind = index + word.length;
-      length += word.length;
-      this.#ends.push(length);
-      if (!this.#parts) continue;
-      while (part + 1 < begins.length && begins[part + 1]! <= index) part += 1;
-      this.#firstParts.push(part);
-      while (part + 1 < begins.length && begins[part + 1]! < behind) part += 1;
-      this.#lastParts.push(part);
-    }
-    this.#text = pieces.join('');
-  }
-
-  get wordCount(): number {
-    return this.#ends.length;
+    const { text, begins } = joined(typeof source === 'string' ? [{ text: source }] : source);
+    this.lines = text.replace(WORD, '$&\n');
+    this.#begins = begins;
   }
 
   /** Returns the words, each with the space before it if there is one. */
   *words(): Generator<string> {
-    for (const [index, end] of this.#ends.entries()) yield this.#text.slice(this.#ends[index - 1] ?? 0, end);
+    for (let begin = 0, end; (end = this.lines.indexOf('\n', begin)) >= 0; begin = end + 1)
+      yield this.lines.slice(begin, end);
+  }
+
+  hasWords(count: number): boolean {
+    let end = -1;
+    for (let n = 0; n < count; n += 1) {
+      end = this.lines.indexOf('\n', end + 1);
+      if (end < 0) return false;
+    }
+    return true;
   }
 
   /** Whether a text has these words, with no other white space. */
   is(text: string): boolean {
-    return this.#text === text;
+    return this.lines.replaceAll('\n', '') === text;
   }
 
-  /** Returns the passage from one word to another one. */
-  passage(firstWord: number, lastWord: number): Passage {
+  /** Returns the passage between two places in the text. */
+  passage(begin: number, end: number): Passage {
     if (!this.#parts) return {};
-    const [first, last] = [this.#firstParts[firstWord]!, this.#lastParts[lastWord]!];
-    return { start: this.#parts[first]!.start, end: this.#parts[last]!.end };
+    return { start: this.#partAt(begin).start, end: this.#partAt(end - 1).end };
+  }
+
+  #partAt(place: number): TimedText {
+    let [first, behind] = [0, this.#begins.length];
+    while (behind - first > 1) {
+      const middle = (first + behind) >> 1;
+      if (this.#begins[middle]! <= place) first = middle;
+      else behind = middle;
+    }
+    return this.#parts![first]!;
   }
 }
 
-/** Joins the parts of a source. Between two parts stands white space, except in scripts that have none. */
-function joined(parts: readonly TimedText[]): { readonly raw: string; readonly begins: readonly number[] } {
+/** Joins the parts of a source. Between two parts stands a space, except in scripts that have none. */
+function joined(parts: readonly { readonly text: string }[]): {
+  readonly text: string;
+  readonly begins: readonly number[];
+} {
   const pieces: string[] = [];
   const begins: number[] = [];
   let length = 0;
   let before = '';
-  for (const { text } of parts) {
-    const isApart = before !== '' && !(ENDS_UNSPACED.test(before.slice(-8)) && BEGINS_UNSPACED.test(text));
-    if (isApart) pieces.push(' ');
-    length += isApart ? 1 : 0;
+  for (const part of parts) {
+    const spaced = part.text.replace(WHITE_SPACE, ' ');
+    const text = spaced.trim();
+    const isApart = !(ENDS_UNSPACED.test(before.slice(-8)) && BEGINS_UNSPACED.test(spaced));
+    if (text !== '' && length > 0 && isApart) length += pieces.push(' ') && 1;
     begins.push(length);
     pieces.push(text);
     length += text.length;
-    before = text;
+    if (spaced !== '') before = spaced;
   }
-  return { raw: pieces.join(''), begins };
+  return { text: pieces.join(''), begins };
 }

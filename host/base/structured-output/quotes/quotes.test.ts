@@ -33,6 +33,9 @@ Sources('parts are joined with white space, except in scripts that have none', (
     'Slide one Slide two Three',
   );
   assert.equal(wordsOf([at('今', 0), at('天，', 1), at('好', 2), at('GPT', 3)]).join(''), '今天，好 GPT');
+  for (const nothing of ['', ' ', '\u0000'])
+    assert.equal(wordsOf([at(nothing, 0), at('one', 1), at(nothing, 2), at('two', 3)]), ['one', ' two']);
+  assert.equal(wordsOf([at('今', 0), at('', 1), at('天', 2), at(' ', 3), at('好', 4)]), ['今', '天', ' 好']);
 });
 
 Sources('a quotation has the times of the parts in which it begins and ends', () => {
@@ -108,7 +111,7 @@ Sources('are found in one reading, whatever answers and sources repeat', () => {
   const ends = firstPassages(passages, [words(4, ' b'), words(100_000, ' b')]);
   assert.is(read, 100_004);
   for (const [n, end] of ends.entries())
-    assert.equal(end, { text: 1, lastWord: n % 3 === 0 ? 99_999 : n + 4 }, String(n));
+    assert.equal(end, { text: 1, end: 2 * (n % 3 === 0 ? 100_000 : n + 5) }, String(n));
   assert.equal(firstPassages([[' a', ' b', ' c']], [words(100_000, ' b')]), [undefined]);
 });
 

@@ -34,15 +34,14 @@ export class Quotes {
     this.#options = options;
     const { minWords, maxWords = minWords } = options;
     if (maxWords < minWords) refuse('max_words', `it is less than min_words, ${minWords}`);
-    if (this.#sources.every(({ wordCount }) => wordCount < minWords))
+    if (!this.#sources.some((source) => source.hasWords(minWords)))
       refuse('quote_of', `no source has ${minWords} words, which a quotation needs at least`);
   }
 
   /** Returns the words of the sources as the engine takes them: each ends with a line feed. */
   quotable(): { readonly texts: readonly string[]; readonly minWords: number; readonly maxWords?: number } {
     const { inJson, minWords, maxWords } = this.#options;
-    const written = (word: string): string => (inJson && /["\\]/.test(word) ? JSON.stringify(word).slice(1, -1) : word);
-    const texts = this.#sources.map((source) => Array.from(source.words(), (word) => `${written(word)}\n`).join(''));
+    const texts = this.#sources.map(({ lines }) => (inJson ? lines.replace(/["\\]/g, '\\$&') : lines));
     return { texts, minWords, ...(maxWords !== undefined && { maxWords }) };
   }
 
@@ -54,7 +53,7 @@ export class Quotes {
     const texts = this.#options.inJson ? stringsOf(answer) : [answer];
     const quotable = [...new Set(texts)].flatMap((text) => {
       const words = new QuoteSource(text);
-      return words.is(text) && words.wordCount >= this.#options.minWords ? [{ text, words: [...words.words()] }] : [];
+      return words.is(text) && words.hasWords(this.#options.minWords) ? [{ text, words: [...words.words()] }] : [];
     });
     if (quotable.length === 0) return [];
     const passages = quotable.map(({ words }) => words);
@@ -62,14 +61,14 @@ export class Quotes {
       passages,
       this.#sources.map((source) => source.words()),
     );
-    const found = new Map<string, Quotation>();
-    for (const [n, { text, words }] of quotable.entries()) {
-      const end = ends[n];
-      if (!end) continue;
-      const { text: source, lastWord } = end;
-      found.set(text, { text, ...this.#sources[source]!.passage(lastWord - words.length + 1, lastWord), source });
+    const told = new Map<string, Quotation>();
+    for (const [n, { text }] of quotable.entries()) {
+      const found = ends[n];
+      if (!found) continue;
+      const { text: source, end } = found;
+      told.set(text, { text, ...this.#sources[source]!.passage(end - text.length, end), source });
     }
-    return texts.flatMap((text) => found.get(text) ?? []);
+    return texts.flatMap((text) => told.get(text) ?? []);
   }
 }
 

@@ -11,7 +11,7 @@ export interface QuotingOptions {
   readonly seed: number;
   /** Default: a tiny model, which writes without sense. */
   readonly modelPath?: string | undefined;
-  /** Most characters of a source, and of its part in the prompt. */
+  /** Most characters of a source, and of its part in the prompt. One prompt in eight may be longer than 2,000. */
   readonly mostChars?: number;
   readonly mostPromptChars?: number;
   readonly contextTokens?: number;
@@ -25,9 +25,18 @@ export interface QuotingCounts {
   cut: number;
   quotations: number;
   wrong: number;
+  /** Of the longest prompt. */
+  promptTokens: number;
+}
+
+interface Listener {
+  readonly onWrong: (line: string) => void;
+  /** After each answer. */
+  readonly onAnswer?: (counts: Readonly<QuotingCounts>) => void;
 }
 
 const MIN_WORDS = 5;
+const SHORT_PROMPT = 2000;
 const QUOTE = { type: 'string', format: 'quote' };
 const CLAIMS = {
   type: 'object',
@@ -53,7 +62,7 @@ const CLAIMS = {
 
 /**
  * Lets a model quote random stretches of the project's own documents, as a whole answer or in JSON, cut at random
- * lengths, and checks each quotation. `print` is called with each wrong answer.
+ * lengths, and checks each quotation.
  */
 export async function quotingAnswers(
   {
@@ -64,9 +73,9 @@ export async function quotingAnswers(
     mostPromptChars = 200,
     contextTokens = 512,
   }: QuotingOptions,
-  print: (line: string) => void,
+  { onWrong, onAnswer }: Listener,
 ): Promise<QuotingCounts> {
-  const counts: QuotingCounts = { plain: 0, json: 0, cut: 0, quotations: 0, wrong: 0 };
+  const counts: QuotingCounts = { plain: 0, json: 0, cut: 0, quotations: 0, wrong: 0, promptTokens: 0 };
   const words = documentWords();
   await using engine = await TestEngine.load({ modelPath, contextTokens, maxSequences: 1 });
   for (let number = 0; number < answers; number += 1) {
@@ -80,7 +89,7 @@ export async function quotingAnswers(
       .flat()
       .map(({ text }) => text)
       .join('')
-      .slice(0, 100 + random(mostPromptChars));
+      .slice(0, 100 + random(random(8) === 0 ? mostPromptChars : Math.min(mostPromptChars, SHORT_PROMPT)));
     const { text, last } = await engine.generate(`Text:${shown}\n\nThe most important words of the text:`, {
       grammar: { text: grammar, quotable: quotes!.quotable(), closes: true },
       temperature: [0, 0.7, 1.5][random(3)]!,
@@ -103,9 +112,12 @@ export async function quotingAnswers(
     counts[inJson ? 'json' : 'plain'] += 1;
     counts.cut += last.type === 'end' && last.reason !== 'stop' ? 1 : 0;
     counts.quotations += told.length;
-    if (problem === undefined) continue;
-    counts.wrong += 1;
-    print(`wrong: answer ${number} of seed ${seed}: ${problem}: ${text}`);
+    if (last.type === 'end') counts.promptTokens = Math.max(counts.promptTokens, last.promptTokens);
+    if (problem !== undefined) {
+      counts.wrong += 1;
+      onWrong(`wrong: answer ${number} of seed ${seed}: ${problem}: ${text}`);
+    }
+    onAnswer?.(counts);
   }
   return counts;
 }

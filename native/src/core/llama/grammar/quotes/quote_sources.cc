@@ -13,6 +13,7 @@ namespace {
 constexpr char kWordEnd = '\n';
 constexpr char kSourceEnd = '\0';
 constexpr size_t kMaxSourceBytes = 64U << 20;
+constexpr uint32_t kNoEnd = 0;
 
 bool IsMark(uint8_t byte) { return byte == kWordEnd || byte == kSourceEnd; }
 
@@ -43,32 +44,41 @@ QuoteSources::QuoteSources(const Quotable& quotable)
     text_ += text;
     text_ += kSourceEnd;
   }
-  const auto is_begin = FindBegins();
-  const auto n_begins = static_cast<size_t>(std::ranges::count(is_begin, true));
+  std::vector<int32_t> symbols(text_.size());
+  std::ranges::transform(text_, symbols.begin(), [](char c) { return static_cast<uint8_t>(c); });
+  const auto order = SortSuffixes(symbols, std::numeric_limits<uint8_t>::max() + 1);
+  const auto ends = FindFirstEnds();
+  const auto n_begins = text_.size() - static_cast<size_t>(std::ranges::count(ends, kNoEnd));
   if (n_begins == 0) {
     throw SamplingError(Fault::kCaller,
                         "no source has " + std::to_string(min_words_) + " words, which a quotation needs at least");
   }
-  std::vector<int32_t> symbols(text_.size());
-  std::ranges::transform(text_, symbols.begin(), [](char c) { return static_cast<uint8_t>(c); });
   begins_.reserve(n_begins);
-  for (const auto place : SortSuffixes(symbols, std::numeric_limits<uint8_t>::max() + 1)) {
-    if (is_begin[static_cast<size_t>(place)]) begins_.push_back(static_cast<uint32_t>(place));
+  first_ends_.reserve(n_begins);
+  for (const auto place : order) {
+    const auto end = ends[static_cast<size_t>(place)];
+    if (end == kNoEnd) continue;
+    begins_.push_back(static_cast<uint32_t>(place));
+    first_ends_.push_back(end);
   }
 }
 
-std::vector<bool> QuoteSources::FindBegins() const {
-  std::vector<bool> is_begin(text_.size());
-  size_t n_words = 0;  // from the place at hand to the end of its source
-  for (size_t i = text_.size(); i-- > 0;) {
-    if (text_[i] == kSourceEnd) n_words = 0;
-    if (text_[i] == kWordEnd) n_words++;
-    if (IsMark(static_cast<uint8_t>(text_[i])) || n_words < min_words_) continue;
-    const bool is_first = i == 0 || IsMark(static_cast<uint8_t>(text_[i - 1]));
-    // The space before a word is no part of a quotation that begins with the word.
-    if (is_first) is_begin[text_[i] == ' ' ? i + 1 : i] = true;
+std::vector<uint32_t> QuoteSources::FindFirstEnds() const {
+  std::vector<uint32_t> ends(text_.size(), kNoEnd);
+  std::vector<size_t> begins;  // of the words of the source at hand
+  size_t begin = 0;
+  for (size_t i = 0; i < text_.size(); i++) {
+    if (!IsMark(static_cast<uint8_t>(text_[i]))) continue;
+    if (text_[i] == kSourceEnd) {
+      begins.clear();
+    } else {
+      // The space before a word is no part of a quotation that begins with the word.
+      begins.push_back(text_[begin] == ' ' ? begin + 1 : begin);
+      if (begins.size() >= min_words_) ends[begins[begins.size() - min_words_]] = static_cast<uint32_t>(i);
+    }
+    begin = i + 1;
   }
-  return is_begin;
+  return ends;
 }
 
 bool QuoteSources::IsOf(const Quotable& quotable) const {
@@ -120,18 +130,14 @@ bool QuoteSources::CanContinue(const QuotePlace& place) const {
 }
 
 QuoteSources::Rest QuoteSources::ShortestPassage(const QuotePlace& place) const {
+  const auto n_missing = place.n_words < min_words_ ? min_words_ - place.n_words : 1;
   Rest shortest{.from = 0, .cost = std::numeric_limits<uint32_t>::max()};
   for (auto passage = place.first; passage < place.last; passage++) {
     const size_t from = begins_[passage] + place.length;
-    uint32_t cost = 0;
-    auto n_words = place.n_words;
-    for (auto at = from; cost < shortest.cost; at++) {
-      if (text_[at] != kWordEnd) {
-        cost++;
-      } else if (++n_words >= min_words_) {
-        shortest = {.from = from, .cost = cost};
-      }
-    }
+    // With enough words, the one at hand is another one in each passage, so no byte of the sources is read twice.
+    const size_t end = place.n_words < min_words_ ? first_ends_[passage] : text_.find(kWordEnd, from);
+    const auto cost = static_cast<uint32_t>(end - from) - (n_missing - 1);
+    if (cost < shortest.cost) shortest = {.from = from, .cost = cost};
   }
   return shortest;
 }

@@ -23,7 +23,7 @@ struct QuotePlace {
 };
 
 // The sources of quotations with a suffix array over the beginnings of their words: a quotation is a range in it, which
-// each byte narrows. Takes about two bytes for each byte of usual text, up to 20 while it is built. Any thread.
+// each byte narrows. Takes about three bytes for each byte of usual text, up to 20 while it is built. Any thread.
 class QuoteSources {
  public:
   // Throws SamplingError (fault kCaller) when no source has enough words, or when they are too large.
@@ -42,7 +42,7 @@ class QuoteSources {
   std::string ShortestEnd(const QuotePlace& place) const { return EndOf(ShortestPassage(place)); }
   uint32_t CostOf(const QuotePlace& place) const { return ShortestPassage(place).cost; }
 
-  size_t n_bytes() const { return text_.size() + begins_.size() * sizeof(uint32_t); }
+  size_t n_bytes() const { return text_.size() + 2 * begins_.size() * sizeof(uint32_t); }
 
  private:
   struct Rest {
@@ -55,14 +55,16 @@ class QuoteSources {
   }
   std::optional<QuotePlace> Narrowed(const QuotePlace& place, uint8_t byte) const;
   std::optional<QuotePlace> BehindWord(const QuotePlace& place) const;
-  std::vector<bool> FindBegins() const;
+  // Returns, for each place where a quotation may begin, where the shortest one ends; kNoEnd for the others.
+  std::vector<uint32_t> FindFirstEnds() const;
   Rest ShortestPassage(const QuotePlace& place) const;
   std::string EndOf(const Rest& rest) const;
 
   uint32_t min_words_;
   uint32_t max_words_;
-  std::string text_;              // all sources, each with a zero behind it
-  std::vector<uint32_t> begins_;  // of words that enough words follow, by the order of the texts from there on
+  std::string text_;                  // all sources, each with a zero behind it
+  std::vector<uint32_t> begins_;      // of words that enough words follow, by the order of the texts from there on
+  std::vector<uint32_t> first_ends_;  // of each of these: the end of the shortest quotation that begins there
 };
 
 }  // namespace aana::llama
