@@ -1,20 +1,9 @@
 import * as z from 'zod';
-import {
-  type ChatChoice,
-  type ChatOutputWithDetails,
-  type ChoiceDetails,
-  Quotation,
-} from '../../../base/schemas/index.ts';
-import { AnswerLogprobs, FinishReason, type LogprobsOf, logprobsOf, Usage } from '../text/answer-values.ts';
+import type { ChatChoice, ChatOutputWithDetails, ChoiceDetails } from '../../../base/schemas/index.ts';
+import { AnswerLogprobs, FinishReason, type LogprobsOf, logprobsOf, Quotations, Usage } from '../text/answer-values.ts';
 import { type AnswerHead, usageOf } from '../text/values.ts';
 import { ToolCall, toolCall } from './call-shapes.ts';
 import type { CustomNames } from './custom-calls.ts';
-
-/** What an answer quotes. OpenAI's API does not have it. */
-export const Quotations = z
-  .array(Quotation)
-  .describe('With `structured_outputs.quote_of`: the quotations of the answer, in order.')
-  .optional();
 
 const Message = z.object({
   role: z.literal('assistant'),

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import type { GenerationDetails, TextChunk } from '../../../base/schemas/index.ts';
-import { AnswerLogprobs, FinishReason, logprobsOf, Usage } from '../text/answer-values.ts';
+import { AnswerLogprobs, FinishReason, logprobsOf, Quotations, Usage } from '../text/answer-values.ts';
 import { type AnswerHead, usageOf } from '../text/values.ts';
 import { CallDelta, CallDeltas } from './call-shapes.ts';
-import { type AnswerOptions, Quotations } from './chat-answer.ts';
+import type { AnswerOptions } from './chat-answer.ts';
 
 const Delta = z.object({
   role: z.literal('assistant').optional(),

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { GeneratedText, TextChoice } from '../../../base/schemas/index.ts';
-import { FinishReason, Usage } from '../text/answer-values.ts';
+import { FinishReason, Quotations, Usage } from '../text/answer-values.ts';
 import { type AnswerHead, type OpenAiUsage, usageOf } from '../text/values.ts';
 import type { CompletionPlan } from './completion-call.ts';
 import { answerScores, CompletionLogprobs, LogprobLists, promptScores } from './completion-logprobs.ts';
@@ -17,6 +17,7 @@ export const Completion = z.object({
       text: z.string(),
       logprobs: CompletionLogprobs.nullable(),
       finish_reason: FinishReason,
+      quotations: Quotations,
     }),
   ),
   usage: Usage.optional(),
@@ -69,6 +70,7 @@ function choiceOf(
     text: before + text,
     logprobs: logprobs ? new LogprobLists().of(scored, before + text) : null,
     finish_reason: isPromptOnly ? 'length' : (known?.finish_reason ?? 'stop'),
+    ...(!isPromptOnly && known?.quotations && { quotations: known.quotations }),
   };
 }
 

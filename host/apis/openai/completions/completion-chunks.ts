@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { GenerationDetails, TextChunk } from '../../../base/schemas/index.ts';
-import { FinishReason, Usage } from '../text/answer-values.ts';
+import { FinishReason, Quotations, Usage } from '../text/answer-values.ts';
 import { type AnswerHead, usageOf } from '../text/values.ts';
 import { sumOfUsages } from './completion-answer.ts';
 import type { CompletionPlan } from './completion-call.ts';
@@ -18,6 +18,7 @@ export const CompletionChunk = z.object({
       text: z.string(),
       logprobs: CompletionLogprobs.nullable(),
       finish_reason: FinishReason.nullable(),
+      quotations: Quotations,
     }),
   ),
   usage: Usage.nullable().optional().describe('Only with `stream_options.include_usage`; null but in the last event.'),
@@ -63,8 +64,13 @@ export class CompletionChunks {
   end(details: GenerationDetails | undefined): Chunk[] {
     return Array.from({ length: this.#plan.count }, (_, index) => {
       const known = details?.choices?.[index] ?? details;
-      const finish = this.#plan.isPromptOnly ? 'length' : (known?.finish_reason ?? 'stop');
-      return [...this.#begin(index), this.#chunk(index, '', undefined, finish)];
+      const end = this.#plan.isPromptOnly
+        ? ({ finish_reason: 'length' } as const)
+        : {
+            finish_reason: known?.finish_reason ?? 'stop',
+            ...(known?.quotations && { quotations: known.quotations }),
+          };
+      return [...this.#begin(index), this.#chunk(index, '', undefined, end)];
     }).flat();
   }
 
@@ -81,14 +87,14 @@ export class CompletionChunks {
     index: number,
     text: string,
     scored: Parameters<LogprobLists['of']>[0] | undefined,
-    finish: Chunk['choices'][number]['finish_reason'] = null,
+    end: Pick<Chunk['choices'][number], 'finish_reason' | 'quotations'> = { finish_reason: null },
   ): Chunk {
     let lists = this.#lists.get(index);
     if (!lists) this.#lists.set(index, (lists = new LogprobLists()));
     const logprobs = scored ? lists.of(scored, text) : null;
     return {
       ...headOf(this.#head),
-      choices: [{ index: this.#first + index, text, logprobs, finish_reason: finish }],
+      choices: [Object.assign({ index: this.#first + index, text, logprobs }, end)],
       ...(this.#plan.includeUsage && { usage: null }),
     };
   }

@@ -3,6 +3,8 @@ import type OpenAI from 'openai';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { cannotRun } from '../../../inference/engines/fixtures/cannot-run.ts';
+import type { Quotation } from '../../../base/schemas/index.ts';
+import { quotationProblem } from '../../../test/campaign/quotes/check-quotations.ts';
 import { testModel } from '../../../test/helpers/models.ts';
 import { skip } from '../../../test/skip.ts';
 import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../fixtures/openai-app.ts';
@@ -54,6 +56,40 @@ Completions('lists of texts and tokens have an answer for each prompt and each n
     assert.match(ofTokens.choices[0]!.text, 'Paris');
     assert.is(ofTokens.usage!.prompt_tokens, tokens.length);
   }
+});
+
+Completions('answers that quote have their quotations, whole and streamed', async () => {
+  const segments = [
+    { text: ' The capital of France is the city of Paris,', start: 0, end: 3.5 },
+    { text: ' and that of Spain is Madrid.', start: 3.5, end: 5 },
+  ];
+  const request = {
+    ...PARIS,
+    prompt: [PARIS.prompt, 'Spain:'],
+    n: 2,
+    structured_outputs: { quote_of: ['No use.', segments], max_words: 8 },
+  };
+  const { choices } = await client.completions.create(request as OpenAI.CompletionCreateParamsNonStreaming);
+  assert.is(choices.length, 4);
+  const quotationsOf = (choice: object): unknown => (choice as { quotations?: Quotation[] }).quotations;
+  for (const choice of choices) {
+    const [quotation, ...others] = quotationsOf(choice) as Quotation[];
+    assert.equal([quotation!.text, others], [choice.text, []]);
+    assert.is(quotationProblem(quotation!, [[], segments], 5, 8), undefined);
+  }
+  const stream = await client.completions.create({
+    ...request,
+    stream: true,
+  } as OpenAI.CompletionCreateParamsStreaming);
+  const told = new Map<number, unknown>();
+  for await (const {
+    choices: [choice],
+  } of stream)
+    if (quotationsOf(choice!)) told.set(choice!.index, quotationsOf(choice!));
+  assert.equal(
+    [...told].sort(),
+    choices.map((choice, n) => [n, quotationsOf(choice)]),
+  );
 });
 
 Completions('a stream has the same text as the whole answer, for each prompt', async () => {

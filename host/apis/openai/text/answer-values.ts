@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { TokenLogprob } from '../../../base/schemas/index.ts';
+import { Quotation, type TokenLogprob } from '../../../base/schemas/index.ts';
 
 export const FinishReason = z
   .enum(['stop', 'length', 'tool_calls', 'content_filter'])
@@ -23,6 +23,12 @@ export const Usage = z.object({
   }),
   completion_tokens_details: z.object({ reasoning_tokens: z.int() }).optional(),
 });
+
+/** What an answer quotes. OpenAI's API does not have it. */
+export const Quotations = z
+  .array(Quotation)
+  .describe('With `structured_outputs.quote_of`: the quotations of the answer, in order.')
+  .optional();
 
 const Token = z.object({
   token: z.string(),
