@@ -413,7 +413,10 @@ place of a table of characters are missing. Each request with the PDF reads it a
 two are read at a time.
 - The server never opens the address of a file.
 
-A model takes images if its deployment names a [vision projector](deployments.md#images): \`image_url\` in \
+### Images and videos in dialogs
+
+A model takes images if its deployment names a [vision projector](deployments.md#images), or another deployment that \
+[reads the texts in them](deployments.md#images-for-a-model-that-sees-none): \`image_url\` in \
 \`/v1/chat/completions\`, \`input_image\` in \`/v1/responses\`, and \`image\` in \`/v1/messages\`, in messages \
 of every role that the model's chat template writes. Other models refuse them (400, \`unsupported_parameter\`, with \
 the part in \`param\`), and nothing is opened. \`OpenAITextGenerationDeployment\` passes images on to its server.
@@ -476,9 +479,10 @@ A model that takes images also takes videos in \`/v1/chat/completions\`, and so 
 - \`media_io_kwargs.video\` chooses the frames, as in vLLM: at most \`num_frames\` at even distances (32), at a rate \
 of \`fps\`, or with \`scenes\` those at which a new scene begins. \`mm_processor_kwargs.fps\` is the same as \
 \`fps\`.
-- All videos of a request have at most \`openai.video_input.max_frames\` frames, of at most 768 pixels a side. More \
-are thinned evenly. So are those for which the context has no room beside the answer (\`max_tokens\`, at most half \
-of the context): \`usage.prompt_tokens_details.dropped_frames\` has their number.
+- All videos of a request have at most \`openai.video_input.max_frames\` frames, of at most 768 pixels a side, or 1280 \
+if their texts are read. More are thinned evenly. So are those for which the context has no room beside the answer (\`max_tokens\`, at most half \
+of the context): \`usage.prompt_tokens_details.dropped_frames\` has their number. Texts that another deployment has \
+read in frames are not left out: a request whose texts do not fit is refused.
 - The video is a data URL or an address, which is fetched as those of images are, within the limits of \
 [media](media.md). Data URLs count against \`openai.image_input.max_bytes\`. \`data:video/jpeg;base64,\` with \
 pictures between commas is a video without times. A dialog has at most 64 of these, images and audio together.

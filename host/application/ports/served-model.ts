@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { type BoundDeployment, modelName, type ServedModel } from '../../inference/deployments/index.ts';
+import { type BoundDeployment, imageReaderOf, modelName, type ServedModel } from '../../inference/deployments/index.ts';
 
 /** Keys of `user_config` that name a model, in the built-in types and usually in those of applications. */
 const MODEL_KEYS = ['model_id', 'model_size', 'model'] as const;
@@ -7,9 +7,11 @@ const MODEL_KEYS = ['model_id', 'model_size', 'model'] as const;
 /** Returns a deployment as those see it who look for a model. */
 export function servedModel(
   name: string,
-  { definition, options }: BoundDeployment,
+  bound: BoundDeployment,
   { state, takesAudio }: Pick<ServedModel, 'state' | 'takesAudio'>,
 ): ServedModel {
+  const { definition, options } = bound;
+  const areRead = imageReaderOf(bound) !== undefined;
   const config = options.user_config as Readonly<Record<string, unknown>>;
   const { adapters, default_sampling_params: defaults } = config;
   const maxTokens = isObject(defaults) ? defaults['max_tokens'] : undefined;
@@ -21,7 +23,8 @@ export function servedModel(
     methods: new Set(Object.keys(definition.methods)),
     takesInputTypes: hasParameter(definition.methods['embed_batch']?.input, 'input_type'),
     adapters: isObject(adapters) ? Object.keys(adapters) : [],
-    takesImages: definition.takesImages?.(options.user_config) === true,
+    takesImages: areRead || definition.takesImages?.(options.user_config) === true,
+    takesTextsOfImages: areRead,
     takesAudio,
     maxTokens: typeof maxTokens === 'number' ? maxTokens : undefined,
   };

@@ -1,7 +1,7 @@
 export { check } from './class/check.ts';
 export type { DeploymentDefinition, PrepareContext, ReplicaSpec } from './class/deployment-definition.ts';
 export { BaseTextGenerationDeployment } from './class/base-text-generation-deployment.ts';
-export { type BoundDeployment, boundFrom, type OptionsOf } from './class/bound-deployment.ts';
+export { type BoundDeployment, boundFrom, imageReaderOf, type OptionsOf } from './class/bound-deployment.ts';
 export { type ConfigClass, configClass, type ConfigObject } from './class/config-class.ts';
 export {
   type CallContext,

@@ -186,7 +186,8 @@ class Llama implements TextModel {
     const { readsImages, readsAudio } = this.#engine.info;
     const lacks = (what: string): string =>
       this.#spec.mmproj_path === undefined
-        ? `set model_kwargs.mmproj to its ${what} projector`
+        ? `set model_kwargs.mmproj to its ${what} projector` +
+          (what === 'vision' ? ', or handles.ocr to a deployment that reads texts in images' : '')
         : `its projector has no encoder for ${what === 'vision' ? 'images' : 'audio'}`;
     requireTaken(dialog, {
       model: this.#spec.model_name,

@@ -24,8 +24,17 @@ Texts.before(async () => {
   // A computation counts as hanging after this time, also where other programs have the processors.
   const ocr_deployment = { type: 'OcrDeployment', user_config: { threads: 1 }, health_check_timeout_s: 300 };
   server = await serve({
-    plugins: [join(packageRoot, 'plugins/image-ocr')],
-    config: { deployments: { ocr_deployment } },
+    plugins: ['image-ocr', 'image-chat'].map((name) => join(packageRoot, 'plugins', name)),
+    config: {
+      deployments: {
+        ocr_deployment,
+        vision_deployment: {
+          type: 'LlamaTextGenerationDeployment',
+          handles: { ocr: 'ocr_deployment' },
+          user_config: { model_id: 'smollm2-135m-instruct', model_kwargs: { n_ctx: 1024, n_threads: 1 } },
+        },
+      },
+    },
   });
 });
 Texts.after(async () => {
@@ -81,6 +90,25 @@ Texts('of what is no image, or too large, are refused with the reason, and the s
     assert.match(text, error, name);
   }
   assert.equal(letters(await linesOf(await readFile(SLIDE))), LINES);
+});
+
+Texts('are what a plugin’s chat about an image gives to a model that sees none', async () => {
+  const slide = await readFile(SLIDE);
+  const prompt = 'What is the title?';
+  const sampling = { temperature: 0, max_tokens: 12 };
+  const input = { images: [{ content: 'slide' }], prompt, sampling_params: sampling };
+  const response = await post(`${server.url}/image/chat`, input, { slide: { data: slide } });
+  const text = await response.text();
+  assert.is(response.status, 200, text);
+  const lines = (await linesOf(slide)).map((line) => `> ${line.text}`);
+  const content = ['[Image 1: its text, read by OCR]', ...lines, prompt].join('\n');
+  const written = await fetch(`${server.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'vision_deployment', messages: [{ role: 'user', content }], ...sampling }),
+  });
+  const { choices } = (await written.json()) as { choices: [{ message: { content: string } }] };
+  assert.equal(JSON.parse(text), { completion: choices[0].message.content });
 });
 
 Texts.run();

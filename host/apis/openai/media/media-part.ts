@@ -32,6 +32,8 @@ export interface VideoPart {
   /** An address or a data URL. */
   readonly url: string;
   sampling: VideoSampling;
+  /** Most pixels of a side of its frames. */
+  readonly maxSide: number;
   /** The part of the dialog in the arguments. It has no frames until the video is opened. */
   readonly target: { readonly type: 'video'; video: readonly VideoFrame[] };
 }
@@ -41,7 +43,12 @@ export type VideoFrame = ImageReference | { readonly time: number; readonly imag
 
 export type MediaPart = ImagePart | SoundPart | VideoPart;
 
-type Takes = Pick<ServedModel, 'takesImages' | 'takesAudio'>;
+type Takes = Pick<ServedModel, 'takesImages' | 'takesTextsOfImages' | 'takesAudio'>;
+
+/** Pixels of the longer side of a frame that a model sees. Models make at most some hundred tokens of a frame. */
+const SEEN_SIDE = 768;
+/** Of a frame whose texts are read. The small print of slides is lost below. */
+const READ_SIDE = 1280;
 
 /** Takes the images and the videos of a request, and the audio that the model itself hears. */
 export class MediaParts {
@@ -71,7 +78,8 @@ export class MediaParts {
   takeVideo(url: string, part: string): VideoPart['target'] {
     this.#requireSeen(url, part, 'video');
     const target: VideoPart['target'] = { type: 'video', video: [] };
-    this.parts.push({ param: `${part}.video_url.url`, url, sampling: {}, target });
+    const maxSide = this.#model.takesTextsOfImages ? READ_SIDE : SEEN_SIDE;
+    this.parts.push({ param: `${part}.video_url.url`, url, sampling: {}, maxSide, target });
     return target;
   }
 
@@ -80,7 +88,7 @@ export class MediaParts {
       throw unsupported(
         `${part}.type`,
         `the model takes no ${what}s. A LlamaTextGenerationDeployment takes images and videos if model_kwargs.mmproj ` +
-          `names the vision projector of its model`,
+          `names the vision projector of its model, and the texts in them if handles.ocr names an OcrDeployment`,
       );
     if (this.#why !== undefined) throw unsupported(`${part}.type`, this.#why);
     if (!ADDRESS.test(url.slice(0, 16)))

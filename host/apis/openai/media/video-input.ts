@@ -4,9 +4,6 @@ import { withTemporaryFile } from '../../http/request/form/temporary-file.ts';
 import type { MediaOptions } from './media-input.ts';
 import { isPictureList, type VideoFrame, type VideoPart } from './media-part.ts';
 
-/** Pixels of the longer side of a frame. Models make at most some hundred tokens of a frame. */
-const MAX_SIDE = 768;
-
 /** Frames in a second of a video whose duration nobody knows. */
 const DEFAULT_RATE = 1;
 
@@ -47,14 +44,14 @@ export async function openVideo(
  */
 async function framesOf(
   video: OpenedVideo,
-  { param, sampling: { scenes, rate, count } }: VideoPart,
+  { param, maxSide, sampling: { scenes, rate, count } }: VideoPart,
   allowed: number,
   signal: AbortSignal,
 ): Promise<VideoFrame[]> {
   const most = Math.min(count ?? allowed, allowed);
   const choice = scenes === undefined ? choiceOf(video.duration, rate, most) : { scenes };
   const kept = new EvenlyKept(most);
-  for await (const frame of video.frames({ ...choice, max_width: MAX_SIDE, max_height: MAX_SIDE }, { signal }))
+  for await (const frame of video.frames({ ...choice, max_width: maxSide, max_height: maxSide }, { signal }))
     for (const left of kept.add(frame)) await left.image[Symbol.asyncDispose]();
   if (kept.frames.length === 0) throw invalidValue(param, 'the video has no pictures');
   return Promise.all(kept.frames.map(async ({ time, image }) => ({ time, image: await image.forModel({ signal }) })));

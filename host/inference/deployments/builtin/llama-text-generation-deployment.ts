@@ -23,6 +23,7 @@ import { speculationSpec, SpeculativeConfig } from './speculative-config.ts';
 import { countTokensMethod, tokenMethods } from './token-methods.ts';
 import {
   DefaultSamplingParams,
+  imageTextHandle,
   promptBeginning,
   textGenerationMethods,
   tokenPromptMethods,
@@ -201,6 +202,7 @@ export const LlamaTextGenerationDeployment = defineDeployment({
     count_tokens: countTokensMethod,
     ...tokenMethods,
   },
+  optionalHandles: imageTextHandle,
   takesImages: ({ model_kwargs: { mmproj } }) => mmproj !== undefined,
   takesAudio: ({ hears_audio: hears }) => hears === true,
   threads: ({ model_kwargs: { n_threads: threads } }) => threads,

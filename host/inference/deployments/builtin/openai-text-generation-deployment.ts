@@ -2,7 +2,12 @@ import * as z from 'zod';
 import { amount, toggle, whole } from '../../../base/core/fields.ts';
 import { configClass } from '../class/config-class.ts';
 import { defineDeployment } from '../class/define-deployment.ts';
-import { DefaultSamplingParams, textGenerationMethods, tokenPromptMethods } from '../class/text-generation-methods.ts';
+import {
+  DefaultSamplingParams,
+  imageTextHandle,
+  textGenerationMethods,
+  tokenPromptMethods,
+} from '../class/text-generation-methods.ts';
 import { countTokensMethod, tokenMethods } from './token-methods.ts';
 
 const seconds = z.number().positive().max(86_400);
@@ -93,6 +98,7 @@ export const OpenAITextGenerationDeployment = defineDeployment({
   // The server has a queue; calls beyond this number wait in the host, which knows their turn and their deadline.
   maxOngoingRequests: () => 16,
   methods: { ...textGenerationMethods, ...tokenPromptMethods, count_tokens: countTokensMethod, ...tokenMethods },
+  optionalHandles: imageTextHandle,
   // It computes nothing, so it takes no processors from other deployments.
   threads: () => 0,
   // The server says itself what its model takes.

@@ -41,27 +41,33 @@ export function bind<Methods extends MethodTable>(
       'ValidationError',
       `${what}: max_ongoing_requests: must be at least ${batch.maxBatchSize}, the maxBatchSize of ${batch.method}`,
     );
-  const handles = boundHandles(definition, checked.handles, what);
   const served = (definition.variant?.(config) ?? definition) as DeploymentDefinition<Methods>;
+  const handles = boundHandles(served, checked.handles, what);
   return { definition: served, options: { ...checked, ...(handles && { handles }), user_config: config } };
 }
 
 /** Returns the names of the deployments that a deployment calls, by the keys of its handles. */
 function boundHandles(
-  { name, handles: own = {} }: DeploymentDefinition,
+  { name, handles: own = {}, optionalHandles: optional = {} }: DeploymentDefinition,
   given: Readonly<Record<string, string>> = {},
   what: string,
 ): Readonly<Record<string, string>> | undefined {
+  const possible = { ...own, ...optional };
   for (const key of Object.keys(given))
-    if (!Object.hasOwn(own, key))
+    if (!Object.hasOwn(possible, key))
       throw fail(
         'ValidationError',
-        `${what}: handles.${key}: ${name} has no handle of this key; its handles are: ${keysOf(own)}`,
+        `${what}: handles.${key}: ${name} has no handle of this key; its handles are: ${keysOf(possible)}`,
       );
-  return Object.keys(own).length === 0 ? undefined : { ...own, ...given };
+  const handles = { ...own, ...given };
+  return Object.keys(handles).length === 0 ? undefined : handles;
 }
 
 const keysOf = (handles: object): string => Object.keys(handles).join(', ') || 'none';
+
+/** Returns the deployment that reads texts in images for one whose model sees none. Undefined if there is none. */
+export const imageReaderOf = ({ definition, options }: BoundDeployment): string | undefined =>
+  definition.optionalHandles?.['ocr'] === undefined ? undefined : options.handles?.['ocr'];
 
 /** Binds an entry of `deployments` in the configuration file. Its `type` is the name of one of the `definitions`. */
 export function boundFrom(

@@ -80,6 +80,11 @@ export interface DeploymentDefinition<
   variant?(config: z.core.output<Schema>): DeploymentDefinition;
   /** Keys of the handles to deployments that it calls, with the names of these. Default: it calls none. */
   readonly handles?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Keys of handles to deployments that it calls only where its options name them, and the method that each of these
+   * must have. Default: none.
+   */
+  readonly optionalHandles?: Readonly<Record<string, string>> | undefined;
   /** Whether it has many models, of which a call names one. Default: no. */
   readonly isMultiplexed?: boolean;
   /** Returns the number of calls that one replica takes at the same time, unless the options set another number. */

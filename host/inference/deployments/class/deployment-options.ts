@@ -84,7 +84,9 @@ export const DeploymentOptions = z
       .optional()
       .describe(
         'Names of the deployments that a custom class calls, by the keys of its `static handles`. Default: those of ' +
-          'the class. `CaptionDeployment` has the key `vision`, whose default is `llm_deployment`.',
+          'the class. `CaptionDeployment` has the key `vision`, whose default is `llm_deployment`. Text ' +
+          'generation takes `ocr`, the deployment that reads the texts in images for a model that sees none, and ' +
+          'refuses images without it.',
       ),
     health_check_period_s: seconds.default(10).describe('Seconds between health checks of a replica.'),
     health_check_timeout_s: seconds

@@ -104,6 +104,9 @@ export const textGenerationMethods = {
   }),
 };
 
+/** The handle with which a text model that sees no images gets the texts in them. */
+export const imageTextHandle = { ocr: 'recognize' } as const;
+
 /** Methods of text models that also take tokens as a prompt. */
 export const tokenPromptMethods = {
   generate: method({

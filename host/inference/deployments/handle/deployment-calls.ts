@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/core/clock.ts';
 import { errorLogFields, fail, faultOf } from '../../../base/core/errors.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
-import { type RequestContext, tenantOf } from '../../../base/core/request-context.ts';
+import { type RequestContext, requestContextOf, tenantOf } from '../../../base/core/request-context.ts';
 import { withRequest } from '../../../base/core/async/request-scope.ts';
 import type { CallMeter } from '../../../base/core/usage/usage-meter.ts';
 import { type Counter, noTelemetry, type Telemetry } from '../../../base/core/telemetry.ts';
@@ -12,6 +12,8 @@ import {
   type RetryOptions,
   streamWithRetry,
 } from '../../replicas/index.ts';
+import type { ImageChatDialog, OcrOutput } from '../../../base/schemas/index.ts';
+import { imageReaderOf } from '../class/bound-deployment.ts';
 import { check } from '../class/check.ts';
 import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
 import { figuresOf, heardSeconds } from './call-figures.ts';
@@ -25,6 +27,8 @@ import {
   wholeArguments,
 } from './growing-arguments.ts';
 import { type HandleOptions, retryPolicy } from './handle-options.ts';
+import { hasImages, type Recognize, withImageTexts } from './image-texts.ts';
+import { ReadTexts } from './read-texts.ts';
 import { MultiplexedModelId } from './limited-handle.ts';
 import type { ManagedDeployment } from '../manager/managed-deployment.ts';
 import { tellUsage, withoutUsage } from './told-usage.ts';
@@ -40,6 +44,8 @@ export interface DeploymentCallsOptions {
   /** Returns the deployment that currently has the name. Throws when there is none. */
   find(name: string): ManagedDeployment;
 }
+
+type Args = Record<string, unknown>;
 
 interface OpenedCall {
   readonly replicas: ReplicaSet;
@@ -72,6 +78,7 @@ export class DeploymentCalls {
   readonly #generations: GenerationTelemetry | undefined;
   readonly #retries: Counter;
   readonly #takesContent: boolean;
+  readonly #texts = new ReadTexts();
 
   constructor(options: DeploymentCallsOptions) {
     const { telemetry = noTelemetry, clock } = options;
@@ -87,15 +94,23 @@ export class DeploymentCalls {
       name,
       call: (method, args, given = {}) => {
         const options = limited(withRequest(given));
-        return hasGrowingAudio(args)
-          ? this.#callGrowing(name, method, args, options, policy)
-          : this.#call(name, method, args, options, policy);
+        const call = (ready: Args): Promise<unknown> =>
+          hasGrowingAudio(ready)
+            ? this.#callGrowing(name, method, ready, options, policy)
+            : this.#call(name, method, ready, options, policy);
+        return hasImages(args) ? this.#withTexts(name, method, args, options, policy).then(call) : call(args);
       },
       stream: (method, args, given = {}) => {
         const options = limited(withRequest(given)); // now, because a stream may be read in another request's code
-        return hasGrowingAudio(args)
-          ? this.#streamGrowing(name, method, args, options, policy)
-          : this.#stream(name, method, args, options, policy);
+        const stream = (ready: Args): AsyncGenerator<unknown[], unknown, undefined> =>
+          hasGrowingAudio(ready)
+            ? this.#streamGrowing(name, method, ready, options, policy)
+            : this.#stream(name, method, ready, options, policy);
+        if (!hasImages(args)) return stream(args);
+        const read = (): Promise<Args> => this.#withTexts(name, method, args, options, policy);
+        return (async function* () {
+          return yield* stream(await read());
+        })();
       },
     };
   }
@@ -129,6 +144,29 @@ export class DeploymentCalls {
       );
     const made = generation && this.#generations ? this.#generations.call(generation, run) : run(options.traceparent);
     return metered || growing ? this.#measured(made, opened, growing) : made;
+  }
+
+  /**
+   * Returns the arguments of a call with the texts of images in their places, if its deployment has another one read
+   * them. Nothing is read where the arguments are wrong.
+   */
+  async #withTexts(
+    name: string,
+    method: string,
+    args: Args,
+    options: CallOptions,
+    policy: HandleOptions,
+  ): Promise<Args> {
+    const deployment = this.#options.find(name);
+    const reader = imageReaderOf(deployment.bound);
+    if (reader === undefined) return args;
+    const { input } = requireMethod(deployment, method);
+    const { dialog } = check(input, args, `${name}.${method}`) as { readonly dialog: ImageChatDialog };
+    const context = requestContextOf(options);
+    const recognize: Recognize = async (image, signal) =>
+      (await this.#call(reader, 'recognize', { image }, { ...context, signal }, policy)) as OcrOutput;
+    const kept = this.#texts.of(this.#options.find(reader).bound, tenantOf(options));
+    return { ...args, dialog: await withImageTexts(dialog, recognize, kept, options.signal) };
   }
 
   /** Makes a call with audio that is being decoded. */

@@ -14,6 +14,8 @@ export interface ServedModel {
   readonly adapters: readonly string[];
   /** Whether dialogs can have images. */
   readonly takesImages: boolean;
+  /** Whether it gets the texts in them, which another deployment reads, and not the images. Default: no. */
+  readonly takesTextsOfImages?: boolean;
   /** Whether dialogs can have audio, which the model itself hears. Known when its files are there. */
   readonly takesAudio: boolean;
   /** Most tokens of an answer as the operator has set it; undefined if it is not set. */

@@ -23,15 +23,22 @@ export function requireNoCycle(name: string, all: Bound): void {
     );
 }
 
-/** Throws `ValidationError`, which has the key, if a deployment calls one that is not there. */
+/**
+ * Throws `ValidationError`, which has the key, if a deployment calls one that is not there, or that lacks the method
+ * for which it is called.
+ */
 export function requireCallees(name: string, all: Bound): void {
-  for (const [key, callee] of Object.entries(all.get(name)?.options.handles ?? {}))
-    if (!all.has(callee))
-      throw fail(
-        'ValidationError',
-        `deployment ${name}: handles.${key}: there is no deployment ${callee}; deployments are: ` +
-          [...all.keys()].join(', '),
-      );
+  const { definition, options } = all.get(name) ?? {};
+  const refuse = (key: string, why: string): never => {
+    throw fail('ValidationError', `deployment ${name}: handles.${key}: ${why}`);
+  };
+  for (const [key, callee] of Object.entries(options?.handles ?? {})) {
+    const called = all.get(callee);
+    if (!called) return refuse(key, `there is no deployment ${callee}; deployments are: ${[...all.keys()].join(', ')}`);
+    const method = definition?.optionalHandles?.[key];
+    if (method !== undefined && !Object.hasOwn(called.definition.methods, method))
+      refuse(key, `the deployment ${callee} is a ${called.definition.name} and has no method ${method}`);
+  }
 }
 
 /** Returns the names in an order in which each comes after those that it calls. There is no cycle. */

@@ -3,6 +3,7 @@ import type { SamplingParams } from '../../../../base/schemas/index.ts';
 import type { PrepareContext, ReplicaSpec } from '../../class/deployment-definition.ts';
 import {
   DefaultSamplingParams,
+  imageTextHandle,
   textGenerationMethods,
   tokenPromptMethods,
 } from '../../class/text-generation-methods.ts';
@@ -71,6 +72,7 @@ interface TextGenerationConfig {
 /** What a definition of the task has in place of that of pipelines. */
 export const textGenerationVariant = {
   methods: { ...textGenerationMethods, ...tokenPromptMethods, count_tokens: countTokensMethod, ...tokenMethods },
+  optionalHandles: imageTextHandle,
   reconfigurable: ['default_sampling_params'],
   implementation: new URL('../../../engines/transformers/text-generation.js', import.meta.url),
 } as const;
