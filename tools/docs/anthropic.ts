@@ -51,11 +51,13 @@ effect |
 | \`server_tool_use\`, \`web_search_tool_result\`, \`mcp_tool_use\` and others that tools of Anthropic's servers left \
 | nothing; \`x-aana-ignored-parameters\` names them, and \`openai.strict\` refuses them. A \`compaction\` is always \
 refused. |
-| \`image\` | the image, \`base64\` or \`url\`, if the model has a [vision projector](deployments.md#images); \
-otherwise refused (400). The [limits](openai-compatibility.md#audio-files-and-images-in-dialogs) are those of OpenAI's \
-API. An image in the result of a tool goes to the beginning of the user's message behind the results. |
-| \`document\` | \`title\`, \`context\` and the text of the source: \`text\`, \`base64\` of a PDF or of a text in \
-UTF-8, or \`content\`, which may have images. A \`url\` and a \`file\` are refused (400). PDFs have the \
+| \`image\` | the image, \`base64\`, \`url\` or the \`file_id\` of a stored [file](openai-compatibility.md#files), if \
+the model has a [vision projector](deployments.md#images); its text, if another deployment \
+[reads it](deployments.md#images-for-a-model-that-sees-none); otherwise refused (400). The \
+[limits](openai-compatibility.md#images-and-videos-in-dialogs) are those of OpenAI's API. An image in the result of a \
+tool goes to the beginning of the user's message behind the results. |
+| \`document\` | \`title\`, \`context\` and the text of the source: \`text\`, \`base64\` or the \`file_id\` of a \
+PDF or of a text in UTF-8, or \`content\`, which may have images. A \`url\` is refused (400). PDFs have the \
 [limits](openai-compatibility.md#audio-files-and-images-in-dialogs) of OpenAI's API. |
 | \`search_result\` | \`title\`, \`source\` and the texts, without citations in the answer |
 
@@ -94,8 +96,8 @@ result.type);
 that two requests have, for \`params\` that are no object, and for more than \`openai.batches.maximum_requests\` \
 requests. All of them together may have \`limits.max_json_bytes\` and \`limits.max_json_elements\`, because they are \
 one body: about 10,000 short requests by default. What is wrong in \`params\` is the result of this request, \
-\`errored\` with the error of the route. So are \`stream: true\`, documents in base64, and a model that the \
-key does not allow.
+\`errored\` with the error of the route. So are \`stream: true\`, documents in base64, stored files, and a model that \
+the key does not allow.
 - Batches are worked off as [those of OpenAI's API](openai-compatibility.md#batches), with the same settings \
 \`openai.batches.…\`: a batch is a [task](tasks.md), takes turns with other users, goes on after a restart, and \
 computes no stored answer again. Both APIs list only their own batches.

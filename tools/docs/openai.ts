@@ -402,10 +402,11 @@ const spoken = await client.chat.completions.create({ model: 'llm_deployment', m
 - A file of the user is read as text, a stored one by its \`file_id\`, and one in the request as \`file_data\`, which \
 is base64 or a data URL: \`{"type": "file", "file": {"file_id"}}\` in \`/v1/chat/completions\`, and \`{"type": \
 "input_file", "file_id"}\` in \`/v1/responses\` and \`/v1/responses/input_tokens\`. It becomes a text in the same \
-place, and a stored response has the text. The file must be a PDF, or text in UTF-8 such as Markdown, JSON or source \
-code, whatever its name and purpose say; others are refused (400). A request may have \`limits.max_files\` files, \
-which together have at most \`limits.max_json_bytes\`, as their texts do. A key with scopes needs \`/v1/files/*\`, \
-too. Requests of a batch take no files.
+place, and a stored response has the text. The file must be a PDF, text in UTF-8 such as Markdown, JSON or source \
+code, or an [image](#images-and-videos-in-dialogs), whatever its name and purpose say; others are refused (400). A \
+request may have \`limits.max_files\` files. Those that are no images have together at most \
+\`limits.max_json_bytes\`, as their texts do. A key with scopes needs \`/v1/files/*\`, too. Requests of a batch take \
+no files.
 - Of a PDF the model reads the text of all pages, with empty lines between pages. A PDF that needs a password, is \
 damaged, has no text (a scan) or more than 1,000 pages, or takes more than 30 seconds or 512 MiB of memory to read is \
 refused (400). Its images are not read. Characters of fonts that name an encoding for Chinese, Japanese or Korean in \
@@ -440,8 +441,14 @@ const seen = await client.chat.completions.create({
 - The image is a data URL with base64, or an http or https address, which the server fetches unless \
 \`openai.image_input.fetch\` is off. It follows at most \`media.max_redirects\` redirects, and refuses private \
 addresses unless \`media.allow_private_urls\` is set.
-- PNG, JPEG, GIF (its first picture), WebP and BMP are decoded by ffmpeg, whatever the name and the type of the file \
-say. SVG is refused.
+- ffmpeg decodes PNG, JPEG, GIF (its first picture), WebP and BMP, and AVIF and HEIC where it can, whatever the name \
+and the type of the file say. SVG is refused.
+- An image can be a stored [file](#files) of the user: \`{"type": "file", "file": {"file_id"}}\` in a message of the \
+user in \`/v1/chat/completions\`; \`{"type": "input_image", "file_id"}\`, also in the output of a call, or \
+\`input_file\` in \`/v1/responses\`; \`{"type": "image", "source": {"type": "file", "file_id"}}\` in \`/v1/messages\`. \
+Its purpose (\`vision\`, \`user_data\` or another one) has no effect. Images of files have together at most \
+\`openai.image_input.max_bytes\`. The file of another user is not found (404). A stored response has the image \
+itself, so its dialog goes on when the file is gone.
 - A request may have \`openai.image_input.max_images\` images, and \`openai.image_input.max_bytes\` of them in \
 addition to \`limits.max_json_bytes\`. A fetched image may have as many bytes. Images of more than 64 megapixels \
 (413), and those whose longer side is more than 200 times the shorter one (400), are refused. An image of more than 4 \
@@ -452,8 +459,8 @@ them among the tokens of the prompt, and \`usage.prompt_tokens_details.image_tok
 - A response in the background and a request of a batch open their images when they run: an image that cannot be \
 opened then is the error of the response or of the line. A line of a batch may have \`openai.image_input.max_bytes\` \
 of images in addition to \`limits.max_json_bytes\`, and a batch of messages as many in all.
-- A stored response keeps its images as the client gave them, and opens them again when the dialog goes on. Images \
-of stored files (\`file_id\`), and \`overflow\`, \`truncation\` and \`reproducible\` beside an image are refused (400).
+- A stored response keeps its images as the client gave them, and opens them again when the dialog goes on. \
+\`overflow\`, \`truncation\` and \`reproducible\` beside an image that the model sees are refused (400).
 - An image in a message that the chat template of the model leaves out is refused (400).
 
 A model that takes images also takes videos in \`/v1/chat/completions\`, and so do requests of a batch: \`{"type": \
@@ -486,7 +493,8 @@ read in frames are not left out: a request whose texts do not fit is refused.
 - The video is a data URL or an address, which is fetched as those of images are, within the limits of \
 [media](media.md). Data URLs count against \`openai.image_input.max_bytes\`. \`data:video/jpeg;base64,\` with \
 pictures between commas is a video without times. A dialog has at most 64 of these, images and audio together.
-- The sound of a video is not heard. Other APIs take no videos.
+- The sound of a video is not heard. \`/v1/responses\` and \`/v1/messages\` take no videos, because these APIs have no \
+part for them.
 
 ## Batches
 

@@ -1,11 +1,11 @@
 import type { OpenAiRoutesOptions } from '../../apis/openai/index.ts';
 import type { Config } from '../../base/config/index.ts';
-import type { MediaSource, UploadedFile } from '../../io/media/index.ts';
+import { imageType, type MediaSource, type UploadedFile } from '../../io/media/index.ts';
 import type { Services } from '../services.ts';
 
 type MediaInput = Pick<
   OpenAiRoutesOptions,
-  'audioInput' | 'openAudio' | 'openSound' | 'imageInput' | 'imageScope' | 'videoInput' | 'videoScope'
+  'audioInput' | 'openAudio' | 'openSound' | 'imageInput' | 'imageScope' | 'imageType' | 'videoInput' | 'videoScope'
 >;
 
 /** Returns how the APIs open images, videos and audio, over the media of an application. */
@@ -32,6 +32,7 @@ export function mediaInput(services: Pick<Services, 'openMedia'>, config: Config
         [Symbol.asyncDispose]: () => scope[Symbol.asyncDispose](),
       };
     },
+    imageType,
     videoInput: config.openai.video_input,
     videoScope: async () => {
       const media = await services.openMedia();

@@ -22,16 +22,17 @@ const EXIF_BYTES = 128 * 1024;
 const MAX_DECODED_PIXELS = 2 ** 26;
 
 /**
- * Demuxers for one image in one file, by the first bytes of the file. ffmpeg gets their names, because its default
- * demuxer would read file names as patterns.
+ * Demuxers for one image in one file, and media types, by the first bytes of the file. ffmpeg gets the names of the
+ * demuxers, because its default demuxer would read file names as patterns.
  */
-const DEMUXERS: readonly (readonly [start: RegExp, demuxer: string])[] = [
-  [/^\x89PNG\r\n/, 'png_pipe'],
-  [/^\xff\xd8\xff/, 'jpeg_pipe'],
-  [/^GIF8[79]a/, 'gif'],
-  [/^RIFF[\s\S]{4}WEBP/, 'webp_pipe'],
-  [/^BM/, 'bmp_pipe'],
-  [/^[\s\S]{4}ftyp(?:avif|avis|heic|heix|mif1)/, 'mov'],
+const FORMATS: readonly (readonly [start: RegExp, demuxer: string, type: string])[] = [
+  [/^\x89PNG\r\n/, 'png_pipe', 'image/png'],
+  [/^\xff\xd8\xff/, 'jpeg_pipe', 'image/jpeg'],
+  [/^GIF8[79]a/, 'gif', 'image/gif'],
+  [/^RIFF[\s\S]{4}WEBP/, 'webp_pipe', 'image/webp'],
+  [/^BM/, 'bmp_pipe', 'image/bmp'],
+  [/^[\s\S]{4}ftyp(?:avif|avis)/, 'mov', 'image/avif'],
+  [/^[\s\S]{4}ftyp(?:heic|heix|mif1)/, 'mov', 'image/heic'],
 ];
 
 /** The format of a file with the red, green and blue of each pixel. */
@@ -160,7 +161,13 @@ async function inputOf(path: string, { format, width, height }: ImageInfo, sourc
 }
 
 function demuxerOf(bytes: string): string | undefined {
-  return DEMUXERS.find(([start]) => start.test(bytes))?.[1];
+  return FORMATS.find(([start]) => start.test(bytes))?.[1];
+}
+
+/** Returns the media type of an image of a known format, by its first bytes; undefined for other files. */
+export function imageType(bytes: Uint8Array): string | undefined {
+  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 16)).toString('latin1');
+  return FORMATS.find(([format]) => format.test(start))?.[2];
 }
 
 /** Returns how the picture is turned in its file. */

@@ -1,6 +1,7 @@
 export { DecodedAudio } from './decoded-audio.ts';
 export { findFfmpeg } from './ffmpeg.ts';
 export type { HeldImage } from './decoded-image.ts';
+export { imageType } from './image.ts';
 export { MediaService, type OpenAudioOptions, type OpenImageOptions, type OpenVideoOptions } from './service.ts';
 export { prepareTempDir, ProcessFolder, removeStaleFolders } from './temp-folders.ts';
 export type { MediaSource, UploadedFile } from './types.ts';

@@ -19,7 +19,7 @@ const ORIGINS: Blame = {
   chat_template_kwargs: 'thinking',
 };
 
-/** A chat request, and the files in its messages, whose texts are empty until they are read. */
+/** A chat request, and the files in its messages, whose places are empty until they are read. */
 interface WithFiles {
   readonly request: PromptedRequest;
   readonly files: readonly FilePart[];

@@ -21,7 +21,7 @@ export interface ChatMessages {
   readonly messages: RequestMessage[];
   /** Where the messages are in the request of Anthropic's API. */
   readonly origins: Blame;
-  /** The files in them, whose texts are empty. */
+  /** The files in them, whose places are empty. */
   readonly files: readonly FilePart[];
 }
 
@@ -53,7 +53,7 @@ export function chatMessages(
     const results = blocks.flatMap((block, at) =>
       block.type === 'tool_result' ? [toolResult(block, toolNames, `${path}[${at}]`, files)] : [],
     );
-    const located = [...results.flatMap(({ images }) => images), ...read].map(partOf);
+    const located = [...results.flatMap(({ images }) => images), ...read].map((one) => partOf(one, files));
     const parts = located.map(({ part }) => part);
     const paths = { '': `messages[${n}]`, ...partPaths(located) };
     if (role === 'assistant') {
@@ -170,11 +170,21 @@ function readBlocks(block: ContentBlock, path: string, files: FilePart[]): Locat
   return block.type === 'search_result' ? searchResultBlocks(block, path) : [];
 }
 
-function partOf({ block, path }: LocatedBlock): LocatedPart {
-  return block.type === 'text' ? { part: block, path } : imagePart(block, path);
+function partOf({ block, path }: LocatedBlock, files: FilePart[]): LocatedPart {
+  return block.type === 'text' ? { part: block, path } : imagePart(block, path, files);
 }
 
-function imagePart({ source }: ImageBlock, path: string): LocatedPart {
+/** Returns an image. One of a stored file is added to `files`, and its address is empty until the file is read. */
+function imagePart({ source }: ImageBlock, path: string, files: FilePart[]): LocatedPart {
+  if (source.type === 'file') {
+    const image = { url: '' };
+    const put: FilePart['put'] = (content) => {
+      if ('image' in content) image.url = content.image;
+    };
+    const param = `${path}.source.file_id`;
+    files.push({ part: path, param, file: { id: source.file_id }, kind: 'image', put });
+    return { part: { type: 'image_url', image_url: image }, path, url: 'source.file_id' };
+  }
   const url = source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`;
   const key = source.type === 'url' ? 'source.url' : 'source.data';
   return { part: { type: 'image_url', image_url: { url } }, path, url: key };

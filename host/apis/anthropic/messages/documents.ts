@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { base64Bytes, type FilePart, invalidValue, unsupported } from '../../openai/index.ts';
 import { MAX_CONTENT_PARTS, MAX_DATA, MAX_NAME, MAX_TEXT } from '../../../base/schemas/index.ts';
-import { ImageBlock, TextBlock } from './text-blocks.ts';
+import { FileSource, ImageBlock, TextBlock } from './text-blocks.ts';
 
 const text = z.optional(z.nullable(z.string().max(MAX_TEXT)));
 
@@ -20,7 +20,8 @@ export const DocumentBlock = z.object({
         z.array(z.discriminatedUnion('type', [TextBlock, ImageBlock])).max(MAX_CONTENT_PARTS),
       ]),
     }),
-    z.object({ type: z.enum(['url', 'file']) }),
+    FileSource,
+    z.object({ type: z.literal('url') }),
   ]),
 });
 type DocumentBlock = z.output<typeof DocumentBlock>;
@@ -72,19 +73,28 @@ function sourceBlocks(source: DocumentBlock['source'], part: string, files: File
       const param = `${path}.data`;
       const bytes = base64Bytes(source.data);
       if (!bytes) throw invalidValue(param, 'it is not base64');
-      const block = { type: 'text' as const, text: '' };
-      files.push({ part, param, file: { name: source.media_type, bytes }, target: block });
-      return [{ block, path: param }];
+      return [fileText({ part, param, file: { name: source.media_type, bytes } }, files)];
     }
+    case 'file':
+      return [fileText({ part, param: `${path}.file_id`, file: { id: source.file_id } }, files)];
     case 'content': {
       const { content } = source;
       if (typeof content === 'string') return [textAt(content, `${path}.content`)];
       return content.map((block, n) => ({ block, path: `${path}.content[${n}]` }));
     }
     case 'url':
-    case 'file':
       throw unsupported(`${path}.type`, 'the server fetches no documents; give the text of the document');
   }
+}
+
+/** Returns the text of a file, which is added to `files`. It is empty until the file is read. */
+function fileText(file: Pick<FilePart, 'part' | 'param' | 'file'>, files: FilePart[]): LocatedBlock {
+  const block = { type: 'text' as const, text: '' };
+  const put: FilePart['put'] = (content) => {
+    if ('text' in content) block.text = content.text;
+  };
+  files.push({ ...file, kind: 'text', put });
+  return { block, path: file.param };
 }
 
 const textAt = (line: string, path: string): LocatedBlock => ({ block: { type: 'text', text: line }, path });

@@ -42,7 +42,7 @@ export interface MessageRun {
   readonly answer: MessageOptions;
 }
 
-/** Writes the texts of files to their places in a dialog. */
+/** Puts files into their places in a dialog. */
 type ReadFiles = (files: readonly FilePart[]) => Promise<void>;
 
 /** Reads a request and checks it. Throws errors that name the wrong parameter. */

@@ -11,8 +11,9 @@ import { tooLarge } from '../../http/request/too-large.ts';
 import { type OpenAiHttpOptions, withinTime } from '../http/openai-request.ts';
 
 /**
- * Writes the texts of files to their places in a dialog. Throws errors that name the part for a file that the user does
- * not have or that has no text, if the API key does not allow to read files, and if there is too much text.
+ * Puts the texts of files, and files that are images, into their places in a dialog. Throws errors that name the part
+ * for a file that the user does not have or that is neither, if the API key does not allow to read files, and if the
+ * files are too large.
  */
 export async function readFiles(ctx: Context, parts: readonly FilePart[], options: OpenAiHttpOptions): Promise<void> {
   if (parts.length === 0) return;
@@ -21,40 +22,55 @@ export async function readFiles(ctx: Context, parts: readonly FilePart[], option
   if (excess) throw invalidValue(excess.part, `a request may have ${limits.max_files} files`);
   const caller = callerOf(ctx);
   const files = openai.files.as(caller);
-  const room = { bytes: limits.max_json_bytes, text: limits.max_json_bytes };
+  const { max_bytes: mostImages } = openai.imageInput;
+  const room = { bytes: limits.max_json_bytes, text: limits.max_json_bytes, images: mostImages };
   const take = (kind: keyof typeof room, bytes: number): void => {
     room[kind] -= bytes;
-    if (room[kind] < 0)
-      throw tooLarge('the files in the request are too large', limits.max_json_bytes, 'limits.max_json_bytes');
+    if (room[kind] >= 0) return;
+    if (kind === 'images')
+      throw tooLarge('the images in the request are too large', mostImages, 'openai.image_input.max_bytes');
+    throw tooLarge('the files in the request are too large', limits.max_json_bytes, 'limits.max_json_bytes');
   };
-  const open = async ({ param, file: given }: FilePart): Promise<NamedBytes> => {
-    if (!('id' in given)) {
-      take('bytes', given.bytes.length);
-      return given;
-    }
+  const open = async ({ param, file: given, kind }: FilePart): Promise<NamedBytes> => {
+    if (!('id' in given)) return given;
     requireReadingFiles(caller.scopes, given.id);
     const file = requireFile(given.id, await files.find(given.id), param);
-    take('bytes', file.bytes);
+    const likely = kind === 'image' || (kind === undefined && room.images > room.bytes) ? 'images' : 'bytes';
+    if (file.bytes > room[likely]) take(likely, file.bytes); // before it is in memory
     return { name: file.filename, bytes: await buffer(await files.open(file)) };
   };
   await withinTime(ctx, options, async ({ signal }) => {
     for (const part of parts) {
       const file = await open(part);
-      part.target.text = await fileText(part.param, file, room.text, options, signal);
-      take('text', Buffer.byteLength(part.target.text));
+      const type = part.kind === 'text' ? undefined : openai.imageType(file.bytes);
+      // A text may begin as an image does.
+      if (type !== undefined && textOfBytes(file.bytes) === undefined) {
+        take('images', file.bytes.length);
+        part.put({ image: `data:${type};base64,${file.bytes.toString('base64')}` });
+        continue;
+      }
+      if (part.kind === 'image') throw refusedFile(part.param, file, 'is no image that can be read');
+      take('bytes', file.bytes.length);
+      const text = await fileText(part.param, file, room.text, options, signal);
+      take('text', Buffer.byteLength(text));
+      part.put({ text });
     }
   });
 }
 
+const refusedFile = (param: string, { name }: NamedBytes, why: string): Error =>
+  invalidValue(param, `the file ${JSON.stringify(name.slice(0, 100))} ${why}`);
+
 /** Returns the text of a file. Throws `InvalidParameter`, which names `param`, for one without text. */
 async function fileText(
   param: string,
-  { name, bytes }: NamedBytes,
+  file: NamedBytes,
   maxBytes: number,
   options: OpenAiHttpOptions,
   signal: AbortSignal,
 ): Promise<string> {
-  const refused = (why: string): Error => invalidValue(param, `the file ${JSON.stringify(name.slice(0, 100))} ${why}`);
+  const { bytes } = file;
+  const refused = (why: string): Error => refusedFile(param, file, why);
   if (isPdf(bytes)) {
     const reading = await withTemporaryFile(bytes, options, (path) => readPdf(path, maxBytes, signal));
     if ('text' in reading) return reading.text;

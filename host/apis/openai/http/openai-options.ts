@@ -39,6 +39,8 @@ export interface OpenAiRoutesOptions {
   readonly imageInput: { readonly max_images: number; readonly max_bytes: number; readonly fetch: boolean };
   /** Opens images. Throws `ImageReadingException`, `ImageTooLargeException` and the errors of a download. */
   readonly imageScope: () => Promise<ImageScope>;
+  /** Returns the media type of an image that the server may be able to open, by the first bytes; else undefined. */
+  readonly imageType: (bytes: Uint8Array) => string | undefined;
   /** Videos in dialogs: the most frames of all of a request; 0 for none. Their bytes count as those of images do. */
   readonly videoInput: { readonly max_frames: number };
   /** Opens videos. Throws `VideoReadingException` and the errors of a download. */

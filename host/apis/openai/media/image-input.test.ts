@@ -272,7 +272,7 @@ Images('hostile images are refused with their place', async () => {
   await refused(await send([imageUrl(dataUrl(lions))], { overflow: 'shift' }), 400, null, /cannot be shortened/);
   const stored = [{ role: 'user', content: [{ type: 'input_image', file_id: 'file_1' }] }];
   const response = await at.post('/v1/responses', { model: 'seeing', input: stored });
-  await refused(response, 400, 'input[0].content[0].file_id', /stored files are not opened/);
+  await refused(response, 404, 'input[0].content[0].file_id', /No such File/);
   assert.is((await send([question])).status, 200);
 });
 

@@ -111,7 +111,8 @@ function imagePart(
   { type, image_url: url, file_id: file, detail }: Extract<InputPart, { readonly type: 'input_image' }>,
   param: string,
 ): Part {
-  if (file != null) throw unsupported(`${param}.file_id`, 'images of stored files are not opened; give an image_url');
+  if (file != null)
+    throw unsupported(`${param}.file_id`, 'stored files are opened only for requests that wait; give an image_url');
   if (url == null) throw invalidValue(`${param}.image_url`, 'it is required');
   return { type, image_url: url, detail: detail ?? 'auto' };
 }
