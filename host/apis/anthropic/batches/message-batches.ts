@@ -1,4 +1,3 @@
-import type { JsonLimits } from '../../../base/core/json/read-json.ts';
 import { ABANDONED, type BatchFormat, type BatchLine, prefixedId, type Told } from '../../openai/index.ts';
 import { anthropicStatusOf } from '../anthropic-api.ts';
 import { anthropicError } from '../errors.ts';
@@ -6,9 +5,6 @@ import { MESSAGE_OPERATION } from '../messages/message-run.ts';
 
 /** The path of the requests. */
 export const MESSAGES_PATH = '/v1/messages';
-
-/** The limits of lines that the host wrote from a request which was within its limits. */
-export const CHECKED: JsonLimits = { max_json_bytes: Infinity, max_json_depth: Infinity, max_json_elements: Infinity };
 
 const result = (
   { customId }: BatchLine,
@@ -24,7 +20,7 @@ const result = (
 export const MESSAGE_BATCHES = {
   prefix: 'msgbatch_',
   operations: { [MESSAGES_PATH]: MESSAGE_OPERATION },
-  inputLimits: CHECKED,
+  isInputChecked: true,
   answered: (line, _id, message) => result(line, 'completed', { type: 'succeeded', message }),
   failed: (line, id, error) =>
     result(line, 'failed', { type: 'errored', error: anthropicError(error, anthropicStatusOf(error), id) }),

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { jsonLines, readLine } from '../../openai/index.ts';
 import type { MessageBatchRequest } from './message-batch-fields.ts';
-import { CHECKED, MESSAGE_BATCHES, MESSAGES_PATH } from './message-batches.ts';
+import { MESSAGE_BATCHES, MESSAGES_PATH } from './message-batches.ts';
 
 /** Yields the requests of a batch as the lines of an input. */
 export async function* messageLines({ requests }: MessageBatchRequest): AsyncGenerator<string, void> {
@@ -18,5 +18,5 @@ export async function* unansweredResults(
 ): AsyncGenerator<string, void> {
   const tell = MESSAGE_BATCHES.unanswered[reason];
   for await (const line of jsonLines(file, Infinity))
-    yield `${tell(readLine(line, { endpoint: MESSAGES_PATH, limits: CHECKED })).json}\n`;
+    yield `${tell(readLine(line, { endpoint: MESSAGES_PATH })).json}\n`;
 }

@@ -19,7 +19,7 @@ import {
 import type { LargeParts } from '../../http/request/request-body.ts';
 import { answerLine } from './answer-line.ts';
 import { type BatchFormat, type EndReason, formatOf } from './batch-format.ts';
-import { type BatchLine, mostLineBytes, readLine } from './batch-line.ts';
+import { type BatchLine, readLine } from './batch-line.ts';
 import { checkInput, type InputRules } from './check-input.ts';
 import { jsonLines, type JsonLine } from './json-lines.ts';
 
@@ -110,7 +110,9 @@ export class BatchAttempt {
     await this.#lookNow();
     signal.throwIfAborted();
     if (this.#batch.status === 'validating') {
-      const checked = await checkInput(await this.#lines(), this.#rules, signal);
+      const rules = this.#rules;
+      const mostBytes = rules.limits ? rules.limits.max_json_bytes + (rules.large?.bytes ?? 0) : undefined;
+      const checked = await checkInput(await this.#lines(mostBytes), rules, signal);
       if (checked.errors.length > 0) return JSON.stringify(checked.errors);
       await this.#traced.write(({ batchRuns }) => batchRuns.start(this.#batch, checked.total, checked.model));
       await this.#answerLines(checked.total, signal);
@@ -143,8 +145,9 @@ export class BatchAttempt {
     work: (line: BatchLine, signal: AbortSignal) => Promise<void>,
   ): Promise<void> {
     const answered = await this.#traced.read(({ batchRuns }) => batchRuns.answeredLines(this.#batch.id));
+    const { endpoint } = this.#batch;
     await boundedEach(await this.#lines(), limit, signal, async (line, ending) => {
-      if (!answered.has(line.number)) await work(readLine(line, this.#rules), ending);
+      if (!answered.has(line.number)) await work(readLine(line, { endpoint }), ending);
     });
   }
 
@@ -223,9 +226,10 @@ export class BatchAttempt {
     if (!isStored) throw LOST;
   }
 
-  async #lines(): Promise<AsyncGenerator<JsonLine, void>> {
+  /** Returns the lines of the input. Default: their number of bytes has no limit, as they were checked before. */
+  async #lines(mostBytes = Infinity): Promise<AsyncGenerator<JsonLine, void>> {
     const file = await this.#options.files.open(this.#batch.input_file_id);
-    return jsonLines(file, mostLineBytes(this.#rules));
+    return jsonLines(file, mostBytes);
   }
 
   get #rules(): InputRules {
@@ -233,8 +237,7 @@ export class BatchAttempt {
     const { models } = this.#owner.scope;
     const { endpoint } = this.#batch;
     const { capability } = this.#format.operations[endpoint]!;
-    const allowed = this.#format.inputLimits ? { limits: this.#format.inputLimits } : { limits, large };
-    return { endpoint, maxRequests, models, capability, ...allowed };
+    return { endpoint, maxRequests, models, capability, ...(!this.#format.isInputChecked && { limits, large }) };
   }
 
   /** Looks until the attempt ends. While the database is away, the batch goes on. */

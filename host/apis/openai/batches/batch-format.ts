@@ -1,4 +1,3 @@
-import type { JsonLimits } from '../../../base/core/json/read-json.ts';
 import type { BatchAnswer } from '../../../data/storage/index.ts';
 import type { BatchLine } from './batch-line.ts';
 import type { BatchOperation } from './batch-operations.ts';
@@ -15,8 +14,8 @@ export interface BatchFormat {
   readonly prefix: string;
   /** The requests of each path whose requests a batch can have. Each path belongs to one format. */
   readonly operations: Readonly<Record<string, BatchOperation>>;
-  /** What lines of inputs may be, where that is not what the requests of a route may be. */
-  readonly inputLimits?: JsonLimits;
+  /** Whether the host writes the inputs itself, from requests that were within its limits. Default: users do. */
+  readonly isInputChecked?: boolean;
   /** `id` is that of the request. */
   answered(line: BatchLine, id: string, answer: object): Told;
   failed(line: BatchLine, id: string, error: unknown): Told;

@@ -16,8 +16,8 @@ export interface BatchLine {
 export interface LineRules {
   /** The path of all requests. */
   readonly endpoint: string;
-  /** What one request may be. */
-  readonly limits: JsonLimits;
+  /** What one request may be. Undefined for lines that were checked before, perhaps with other limits. */
+  readonly limits?: JsonLimits;
   /** The media that it may have in addition. Default: none. */
   readonly large?: LargeParts;
 }
@@ -56,19 +56,17 @@ export class WrongLine extends Error {
   }
 }
 
-/** Returns the most bytes of a line. */
-export const mostLineBytes = ({ limits, large }: LineRules): number => limits.max_json_bytes + (large?.bytes ?? 0);
-
-function tooLarge({ limits: { max_json_bytes: most }, large }: LineRules): string {
+function tooLarge({ limits, large }: LineRules): string {
   const beside = large?.bytes ? ' beside its images and audio' : '';
-  return `This line has more than ${most} bytes${beside} (limits.max_json_bytes).`;
+  return `This line has more than ${limits?.max_json_bytes} bytes${beside} (limits.max_json_bytes).`;
 }
 
 function parsed(bytes: Buffer, rules: LineRules, wrong: (code: string, message: string) => WrongLine): unknown {
   try {
     const text = decodeUtf8(bytes);
     // The body of a request is inside of its line.
-    checkJson(text, { ...rules.limits, max_json_depth: rules.limits.max_json_depth + 1 }, rules.large?.keys);
+    if (rules.limits)
+      checkJson(text, { ...rules.limits, max_json_depth: rules.limits.max_json_depth + 1 }, rules.large?.keys);
     return parseJson(text);
   } catch (error) {
     if (!(error instanceof AanaError)) throw error;

@@ -1,5 +1,7 @@
 // Images in requests that nobody waits for: responses in the background, and batches of both APIs.
-import { dirname } from 'node:path';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import Anthropic from '@anthropic-ai/sdk';
 import { type OpenAI, toFile } from 'openai';
 import { suite } from 'uvu';
@@ -12,7 +14,7 @@ import { skip } from '../../../test/skip.ts';
 import { jsonl, lineOf } from '../fixtures/batch-inputs.ts';
 import { chatOf } from '../fixtures/chats.ts';
 import { dataUrl, imageUrl, testPng, writeSeeing } from '../fixtures/images.ts';
-import { llamaOptions, type OpenAiApp, startOpenAiApp } from '../fixtures/openai-app.ts';
+import { llamaOptions, type OpenAiApp, registerEndless, startOpenAiApp } from '../fixtures/openai-app.ts';
 
 /** Fewer bytes than the base64 of a picture has. */
 const MAX_JSON_BYTES = 2000;
@@ -126,6 +128,62 @@ Tasks('a batch goes on where no model sees any more: only its requests with imag
   const wrong = await (await blind.client.files.content(batch.error_file_id!)).text();
   assert.match(wrong, /"seen".*messages\[0\]\.content\[0\]\.type.*takes no images/);
 });
+
+Tasks(
+  'a batch that was accepted goes on where less is allowed: only its requests that are too large fail',
+  async () => {
+    const data = await mkdtemp(join(tmpdir(), 'aana-accepted-'));
+    const start = (isHeld: boolean, maxBytes: number): Promise<OpenAiApp> =>
+      startOpenAiApp({
+        config: {
+          data_dir: data,
+          limits: { max_json_bytes: isHeld ? MAX_JSON_BYTES : 1000 },
+          media: { ffmpeg_path: ffmpegPath() },
+          openai: { image_input: { max_bytes: maxBytes }, batches: { concurrent_requests: 1 } },
+        },
+        prepare: (app, tiny) => {
+          if (isHeld) registerEndless(app, tiny);
+          else app.registerDeployment('endless', llamaOptions(tiny, { default_sampling_params: { max_tokens: 2 } }));
+          const { model, mmproj } = writeSeeing(dirname(tiny));
+          const kwargs = { n_ctx: 512, n_threads: 1, mmproj };
+          app.registerDeployment('seeing', llamaOptions(model, { model_kwargs: kwargs }));
+        },
+      });
+    try {
+      const large = await testPng(3, 300, 280);
+      const asked = { ...chatOf('endless', 'x'.repeat(MAX_JSON_BYTES - 300)), max_tokens: undefined };
+      const lines = [
+        lineOf('held', { ...asked, messages: [{ role: 'user', content: 'Hello' }] }),
+        lineOf('large', chatOf('seeing', [imageUrl(dataUrl(large)), question])),
+        lineOf('long', { ...asked, overflow: 'truncate_middle' }),
+        lineOf('small', chatOf('seeing', [imageUrl(dataUrl(lions)), question])),
+      ];
+      let id = '';
+      {
+        await using before = await start(true, 1_000_000);
+        const input = await before.client.files.create({
+          file: await toFile(Buffer.from(jsonl(lines)), 'in.jsonl'),
+          purpose: 'batch',
+        });
+        const request = { endpoint: '/v1/chat/completions', completion_window: '24h' } as const;
+        ({ id } = await before.client.batches.create({ input_file_id: input.id, ...request }));
+        await until(async () => (await before.client.batches.retrieve(id)).status === 'in_progress');
+      }
+      assert.ok(lions.length < large.length);
+      await using after = await start(false, large.length - 1);
+      let batch!: OpenAI.Batch;
+      await until(async () => {
+        batch = await after.client.batches.retrieve(id);
+        return batch.status === 'completed' || batch.status === 'failed';
+      });
+      assert.equal({ ...batch.request_counts }, { total: 4, completed: 3, failed: 1 }, JSON.stringify(batch));
+      const wrong = await (await after.client.files.content(batch.error_file_id!)).text();
+      assert.match(wrong, /"large".*413.*openai\.image_input\.max_bytes/);
+    } finally {
+      await rm(data, { recursive: true, force: true });
+    }
+  },
+);
 
 async function begunBatch(lines: readonly object[], by = client): Promise<OpenAI.Batch> {
   const file = await by.files.create({
