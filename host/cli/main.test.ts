@@ -253,4 +253,31 @@ Cli('writes a curl line that a shell accepts unchanged', () => {
   assert.is(curlLine([], { url: 'http://h:1' }, undefined), undefined);
 });
 
+Cli('the curl line tries an endpoint that can work with the deployments that serve', () => {
+  const info = { summary: '', description: '', inputSchema: { type: 'object' }, outputSchema: {}, streaming: false };
+  const plugin = (name: string, deployments?: readonly string[]) =>
+    pluginEndpoints({
+      name,
+      ...(deployments && { deployments }),
+      endpoints: [{ ...info, name: name === 'hears' ? 'transcribe_video' : name, path: `/${name}` }],
+      run: async () => '',
+    });
+  const endpoints = [
+    ...plugin('hears', ['asr_deployment']),
+    ...plugin('chats', ['asr_deployment', 'ocr_deployment', 'llm_deployment']),
+    ...plugin('reads', ['ocr_deployment']),
+  ];
+  for (const [serving, path, all = endpoints] of [
+    [['ocr_deployment'], '/reads'],
+    [['asr_deployment'], '/hears'],
+    [['ocr_deployment', 'asr_deployment', 'llm_deployment'], '/hears'],
+    [['llm_deployment'], '/chats'],
+    [['other'], undefined],
+    [[], '/own', [...endpoints, ...plugin('own')]],
+  ] as const) {
+    const line = curlLine(all, { url: 'http://h:1', deployments: new Set(serving) }, undefined);
+    assert.is(line?.split('http://h:1')[1], path, serving.join());
+  }
+});
+
 Cli.run();

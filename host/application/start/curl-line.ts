@@ -6,6 +6,8 @@ import { schemaExample } from '../../apis/openapi/index.ts';
 
 /** The server's address, the file of its certificate, and whether it asks for an API key. */
 export interface CurlTarget {
+  /** Names of the deployments that serve. Endpoints that need others come last. Default: all that are needed. */
+  readonly deployments?: ReadonlySet<string> | undefined;
   readonly url: string;
   readonly cert?: string | null | undefined;
   readonly asksForKey?: boolean | undefined;
@@ -17,11 +19,14 @@ export interface CurlTarget {
  */
 export function curlLine(
   endpoints: readonly ServedEndpoint[],
-  { url, cert, asksForKey = false }: CurlTarget,
+  { url, cert, asksForKey = false, deployments }: CurlTarget,
   sample: string | undefined,
 ): string | undefined {
   const takesFile = ({ inputSchema }: ServedEndpoint): boolean => exampleFiles(inputSchema, sample).length > 0;
-  const posts = endpoints.filter((endpoint) => methodOf(endpoint) === 'POST' && !endpoint.path.includes('{'));
+  const posts = withMostDeployments(
+    endpoints.filter((endpoint) => methodOf(endpoint) === 'POST' && !endpoint.path.includes('{')),
+    deployments,
+  );
   const endpoint = posts.find(({ name }) => name === 'transcribe_video') ?? posts.find(takesFile) ?? posts[0];
   if (!endpoint) return undefined;
   const socket = socketPath(url);
@@ -34,6 +39,23 @@ export function curlLine(
     ...exampleFiles(endpoint.inputSchema, sample).map((file) => `-F ${quote(file)}`),
     `${socket === undefined ? url : 'http://localhost'}${endpoint.path}`,
   ].join(' ');
+}
+
+/**
+ * Returns the endpoints that lack the fewest of their deployments, because some are only used where they are there.
+ * Leaves out those that lack all.
+ */
+function withMostDeployments(
+  endpoints: readonly ServedEndpoint[],
+  serving: ReadonlySet<string> | undefined,
+): readonly ServedEndpoint[] {
+  if (!serving) return endpoints;
+  const lacked = ({ deployments = [] }: ServedEndpoint): number => {
+    const count = deployments.filter((name) => !serving.has(name)).length;
+    return count > 0 && count === deployments.length ? Infinity : count;
+  };
+  const fewest = Math.min(...endpoints.map(lacked));
+  return endpoints.filter((endpoint) => fewest < Infinity && lacked(endpoint) === fewest);
 }
 
 /** Names that stand for a file of the reader, by what it is. */

@@ -68,11 +68,12 @@ export async function runBlocking(
 }
 
 async function announce(
-  { url, dashboardUrl, endpoints, config }: AanaApp,
+  app: AanaApp,
   sample: Promise<string | undefined>,
   signal: AbortSignal,
   { isLogged, out }: RunBlockingOptions,
 ): Promise<void> {
+  const { url, dashboardUrl, endpoints, config } = app;
   if (config.log.format === 'json') {
     // Not a line of the log, which admins can read, because the address of the dashboard has its token.
     const fields = {
@@ -88,7 +89,8 @@ async function announce(
   out.write(socketPath(url) === undefined ? `API documentation: ${url}/docs\n` : `Listening on ${url}\n`);
   const asksForKey = config.api_service.enabled;
   if (dashboardUrl !== undefined) out.write(`Dashboard: ${dashboardUrl}\n`);
-  const line = curlLine(endpoints, { url, cert: config.tls.cert, asksForKey }, there ?? undefined);
+  const deployments = new Set(Object.keys(app.status().deployments));
+  const line = curlLine(endpoints, { url, cert: config.tls.cert, asksForKey, deployments }, there ?? undefined);
   if (line && asksForKey)
     out.write('Requests need an API key. Create one: export AANA_API_KEY=$(aana-host keys create --user me)\n');
   if (!line) return;
