@@ -1,8 +1,9 @@
 import type * as z from 'zod';
 import type { Helper } from '../base/modules/index.ts';
 import { type HelperCaller, HelperRuns } from './remote/run-helper.ts';
+import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import {
   allowsResult,
   ApiKeys,
@@ -38,7 +39,7 @@ import { EndpointRegistry } from '../endpoints/registry/index.ts';
 import { remembered } from '../base/core/remembered.ts';
 import { StoredFiles, Uploads } from '../data/files/index.ts';
 import { RouterSet } from '../apis/http/index.ts';
-import { findFfmpeg, MediaService, ProcessFolder, requireYtDlp } from '../io/media/index.ts';
+import { findFfmpeg, type MediaOptions, MediaService, ProcessFolder, requireYtDlp } from '../io/media/index.ts';
 import { BATCH_FORMATS, backgroundWorkOf, batchWorkOf, ingestWorkOf } from './ports/host-work.ts';
 import { type AppModels, modelDirectory } from './ports/model-directory.ts';
 import { ModelsOnDemand } from './ports/models-on-demand.ts';
@@ -221,7 +222,7 @@ export class Services {
     );
     this.pluginPorts = {
       deployments: this.deployments,
-      openMediaScope: () => this.#requireMedia().openScope(),
+      openMediaScope: (context) => this.#requireMedia().openScope({ context }),
       http: httpPort(config, this.#network),
       as: userPorts(this.storage, config.api_service),
       log: inArea(log, 'plugins'),
@@ -501,12 +502,22 @@ export class Services {
   }
 }
 
-function mediaOptions(
-  config: Config,
-  ffmpegPath: string,
-  network: Network,
-  log: Logger,
-): ConstructorParameters<typeof MediaService>[0] {
+/**
+ * Returns the cache of media. Hosts share it if they have the same users, which are those of a database, and the same
+ * rule for private addresses.
+ */
+function mediaCache({ cache_dir: cacheDir, db_config: database, media }: Config): MediaOptions['cache'] {
+  const { path, host, port, database: name } = database.datastore_config;
+  const users = database.datastore_type === 'sqlite' ? resolve(path ?? '') : [host, port, name];
+  const shared = JSON.stringify([users, media.allow_private_urls]);
+  const { max_bytes: maxBytes, max_user_bytes: maxUserBytes, unused_s: unusedS } = media.cache;
+  return {
+    folder: join(cacheDir, 'media', createHash('sha256').update(shared).digest('hex').slice(0, 32)),
+    ...{ maxBytes, maxUserBytes, unusedMs: unusedS * 1000 },
+  };
+}
+
+function mediaOptions(config: Config, ffmpegPath: string, network: Network, log: Logger): MediaOptions {
   const { media } = config;
   return {
     ffmpegPath,
@@ -518,6 +529,7 @@ function mediaOptions(
     fetchTimeoutMs: media.fetch_timeout_s * 1000,
     maxRedirects: media.max_redirects,
     tempDir: media.temp_dir ?? tmpdir(),
+    ...(media.cache.max_bytes > 0 && { cache: mediaCache(config) }),
     network,
     log,
   };

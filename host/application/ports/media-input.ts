@@ -21,9 +21,9 @@ export function mediaInput(services: Pick<Services, 'openMedia'>, config: Config
       return media.openSound({ content: 'file', audio_track }, { files: new Map([['file', file]]), signal });
     },
     imageInput: config.openai.image_input,
-    imageScope: async () => {
+    imageScope: async (context) => {
       const media = await services.openMedia();
-      const scope = media.openScope({ maxBytes: config.openai.image_input.max_bytes });
+      const scope = media.openScope({ context, maxBytes: config.openai.image_input.max_bytes });
       return {
         open: async (source, signal) => {
           const [address, files] = located(source);
@@ -34,9 +34,9 @@ export function mediaInput(services: Pick<Services, 'openMedia'>, config: Config
     },
     imageType,
     videoInput: config.openai.video_input,
-    videoScope: async () => {
+    videoScope: async (context) => {
       const media = await services.openMedia();
-      const scope = media.openScope();
+      const scope = media.openScope({ context });
       return {
         open: async (source, signal) => {
           const [address, files] = located(source);

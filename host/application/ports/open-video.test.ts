@@ -1,5 +1,7 @@
 // Videos that host code opens: facts, audio and frames of one file.
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
@@ -17,14 +19,14 @@ if (ffmpeg === undefined) {
   const [temp, path] = [join(folder, 'temp'), join(folder, 'video.mkv')];
   let app: AanaApp;
 
-  const Input = z.strictObject({ path: z.string() });
+  const Input = z.strictObject({ path: z.string().optional(), url: z.string().optional() });
   const Output = z.array(z.number());
   /** An endpoint class that reads frames of what the request names. */
   class Times extends Endpoint<typeof Input, typeof Output> {
     readonly input = Input;
     readonly output = Output;
-    async run({ path: named }: z.output<typeof Input>, context: HostEndpointContext): Promise<number[]> {
-      await using video = await this.openVideo({ path: named }, context);
+    async run(source: z.output<typeof Input>, context: HostEndpointContext): Promise<number[]> {
+      await using video = await this.openVideo(source, context);
       const times: number[] = [];
       for await (const { time } of video.frames({ every: 0.5 }, context)) times.push(time);
       return times;
@@ -35,7 +37,11 @@ if (ffmpeg === undefined) {
     mkdirSync(temp);
     const picture = ['-f', 'lavfi', '-i', 'testsrc=size=64x48:rate=10:duration=2'];
     await makeMedia(ffmpeg, path, ...picture, ...sine(440, 2), '-c:v', 'mpeg4', '-c:a', 'flac');
-    app = makeApp(folder, {}, { media: { ffmpeg_path: ffmpeg, temp_dir: temp, allow_paths: [folder] } });
+    app = makeApp(
+      folder,
+      {},
+      { media: { ffmpeg_path: ffmpeg, temp_dir: temp, allow_paths: [folder], allow_private_urls: true } },
+    );
     app.registerEndpoint({ name: 'times', path: '/times', endpoint_cls: Times });
     await started(app);
   });
@@ -69,6 +75,25 @@ if (ffmpeg === undefined) {
       assert.equal(times, [0, 1]);
     }
     assert.equal(left(), []);
+  });
+
+  OpenVideo('are fetched from a URL once for a caller, who is known', async () => {
+    let requests = 0;
+    const site = createServer((_, response) => {
+      requests += 1;
+      const file = readFileSync(path);
+      response.writeHead(200, { 'cache-control': 'max-age=600', 'content-length': file.length }).end(file);
+    });
+    await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(site.address() as AddressInfo).port}/video.mkv`;
+    const ask = async (): Promise<unknown> => (await postJson(`${app.url}/times`, { url })).json();
+    for (const answer of [...(await Promise.all([ask(), ask()])), await ask()]) assert.equal(answer, [0, 0.5, 1, 1.5]);
+    assert.is(requests, 1);
+    for (const _ of [1, 2]) await (await app.openVideo({ url }))[Symbol.asyncDispose]();
+    assert.is(requests, 3);
+    for (const _ of [1, 2]) await (await app.openVideo({ url }, { userId: 'jobs' }))[Symbol.asyncDispose]();
+    assert.is(requests, 4);
+    site.close();
   });
 
   OpenVideo('are opened by endpoint classes under the rules for clients', async () => {

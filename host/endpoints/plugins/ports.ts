@@ -16,7 +16,8 @@ export interface PluginPorts extends ForCallers<UserPorts> {
     /** Keeps a place for a later call. Throws the error with which the call would be refused. */
     reserve(name: string, context: RequestContext): KeptPlace;
   };
-  openMediaScope(): MediaScopePort;
+  /** Opens media for the user of a request. */
+  openMediaScope(context: RequestContext): MediaScopePort;
   readonly http: HttpPort;
   readonly log: Logger;
   /** Receives reports about invocations and their host calls. Default: no reports. */

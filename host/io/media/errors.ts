@@ -78,10 +78,10 @@ export function tooManyFrameStreamsError(limit: number): AanaError {
   return fail('TooManyFrameReaders', message, { data: { limit } });
 }
 
-export function diskFullError(directory: string, cause?: unknown): AanaError {
+export function diskFullError(directory: string, cause?: unknown, setting: string = 'media.temp_dir'): AanaError {
   const message =
     `there is no space left in the temporary directory ${directory}; free some space, or set ` +
-    `media.temp_dir to another directory`;
+    `${setting} to another directory`;
   return fail('DiskFullException', message, { data: { directory }, cause });
 }
 

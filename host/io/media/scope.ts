@@ -6,29 +6,28 @@ import { newId, randomSuffix } from '../../base/core/ids.ts';
 import type { FrameOptions } from '../../base/schemas/index.ts';
 import type { GrowingAudioReference } from '../../base/schemas/growing-audio.ts';
 import { audioTrackOf } from './audio/audio-track.ts';
+import type { UrlFiles } from './cache/url-files.ts';
 import { DecodedTrack } from './decoded-audio.ts';
 import { sizeForModel, writePixels } from './decoded-image.ts';
 import { decodeAudio } from './decode.ts';
 import {
   diskFullError,
   imagesTooLargeError,
-  pageError,
   tooManyFrameStreamsError,
   uploadMissingError,
   videoReadingError,
 } from './errors.ts';
-import { fetchToFile } from './fetch.ts';
 import { encodeImage, imagePixels, probeImage, RAW_FORMAT } from './image.ts';
 import type { Limiter } from '../../base/core/async/limiter.ts';
 import type { MediaTelemetry } from './media-telemetry.ts';
-import { type AllowedFile, openAllowed } from './local-paths.ts';
+import { openAllowed } from './local-paths.ts';
 import { type OpenedFile, OpenedVideo } from './opened-video.ts';
 import { type ProbeOptions, probeFile } from './probe.ts';
 import { FrameFile } from './video/frame-file.ts';
 import type { RawFrame } from './video/frame-decoder.ts';
 import { chooseFrames } from './video/frames.ts';
 import { readSubtitles } from './video/subtitles.ts';
-import { downloadPage, type PageMedia } from './yt-dlp.ts';
+import type { PageMedia } from './yt-dlp.ts';
 import type {
   AudioChannels,
   AudioMedia,
@@ -42,7 +41,6 @@ import type {
   VideoMedia,
 } from './types.ts';
 
-const DEFAULT_IDLE_TIMEOUT_MS = 30_000;
 /** Decoders of frames that a scope has at a time. Each takes up to 100 MB while it waits. */
 const MAX_FRAME_STREAMS = 4;
 /** Bytes of all files of images that the user of a scope has in memory. They lie on the disk as long as the scope. */
@@ -65,38 +63,39 @@ export interface OpenOptions {
 export interface SharedByScopes {
   /** Limits the ffmpeg processes. */
   readonly decoding: Limiter;
-  /** Limits the downloads from web pages. */
-  readonly pages: Limiter;
+  /** Fetches files. */
+  readonly urls: UrlFiles;
   readonly telemetry: MediaTelemetry;
+}
+
+export interface ScopeOptions extends MediaOptions {
+  /** Whose media these are, as `tenantOf` tells it. */
+  readonly tenant: string;
 }
 
 /** The media of one invocation, with their files. */
 export class MediaScope {
-  readonly #options: MediaOptions;
+  readonly #options: ScopeOptions;
   readonly #limiter: Limiter;
-  readonly #pages: Limiter;
+  readonly #urls: UrlFiles;
   readonly #telemetry: MediaTelemetry;
   readonly #makeFolder: () => Promise<string>;
   readonly #disposal = new AbortController();
   readonly #work = new Set<Promise<unknown>>();
   /** Opened files by the source that the client gave. */
   readonly #opened = new Map<string, Promise<OpenedFile>>();
-  /** Files that clients named by path. */
-  readonly #files: AllowedFile[] = [];
+  /** Files that clients named by path or URL. */
+  readonly #files: AsyncDisposable[] = [];
   #folder: Promise<string> | undefined;
   #frameStreams = 0;
   /** Bytes of the files of {@link decodeImage}. */
   #givenBytes = 0;
 
   /** @internal use `MediaService.openScope` */
-  constructor(
-    options: MediaOptions,
-    { decoding, pages, telemetry }: SharedByScopes,
-    makeFolder: () => Promise<string>,
-  ) {
+  constructor(options: ScopeOptions, { decoding, urls, telemetry }: SharedByScopes, makeFolder: () => Promise<string>) {
     this.#options = options;
     this.#limiter = decoding;
-    this.#pages = pages;
+    this.#urls = urls;
     this.#telemetry = telemetry;
     this.#makeFolder = makeFolder;
   }
@@ -264,7 +263,7 @@ export class MediaScope {
     if (source.path != null) return { path: await this.#named(await this.#openPath(source.path), source.path) };
     if (source.url != null) {
       const { url } = source;
-      return this.#telemetry.fetch(opening.traceparent, () => this.#fetch(source, url, opening, canBePage));
+      return this.#telemetry.fetch(opening.traceparent, () => this.#fetch(url, opening, canBePage));
     }
     throw videoReadingError(source, "Exactly one of 'path', 'url', or 'content' must be provided.");
   }
@@ -275,59 +274,12 @@ export class MediaScope {
     return file.path;
   }
 
-  async #fetch(
-    source: MediaSource,
-    url: string,
-    { refusalOf, signal }: Opening,
-    canBePage: boolean,
-  ): Promise<PageMedia> {
-    const {
-      maxBytes,
-      maxDurationS,
-      fetchTimeoutMs,
-      fetchIdleTimeoutMs,
-      maxRedirects,
-      allowPrivateUrls,
-      network,
-      lookup,
-      isPublic,
-      ytDlp,
-      log,
-    } = this.#options;
-    const path = (await this.#newPath()) + extensionOf(URL.canParse(url) ? new URL(url).pathname : undefined);
-    const guards = {
-      timeoutMs: fetchTimeoutMs,
-      idleTimeoutMs: Math.min(fetchIdleTimeoutMs ?? DEFAULT_IDLE_TIMEOUT_MS, fetchTimeoutMs),
-      maxRedirects,
-      allowPrivate: allowPrivateUrls,
-      network,
-      lookup,
-      isPublic,
-      refusalOf,
-      signal,
-    };
-    const bytes = await fetchToFile(url, path, { ...guards, maxBytes });
-    if (bytes !== 'page') {
-      log.debug('media fetched', { bytes });
-      this.#telemetry.fetched(bytes);
-      return { path };
-    }
-    if (!ytDlp || !canBePage) throw pageError(url, canBePage);
-    const found = await this.#pages.run(
-      () =>
-        downloadPage(new URL(url), {
-          ...guards,
-          maxBytes,
-          maxDurationS,
-          source,
-          folder: path,
-          ytDlpPath: ytDlp.path,
-          env: ytDlp.env,
-        }),
-      signal,
-    );
-    log.debug('media downloaded from a page');
-    return found;
+  async #fetch(url: string, { refusalOf, signal }: Opening, canBePage: boolean): Promise<PageMedia> {
+    const extension = extensionOf(URL.canParse(url) ? new URL(url).pathname : undefined);
+    const { maxBytes, tenant } = this.#options;
+    const file = await this.#urls.open(url, { tenant, maxBytes, canBePage, extension, refusalOf, signal });
+    this.#files.push(file);
+    return file.result.media;
   }
 
   async #extract(

@@ -30,7 +30,10 @@ if (ffmpegPath === undefined) {
   const server = createServer((request, response) => {
     requests += 1;
     if (request.url === '/speech.wav' || request.url === '/my%20speech.wav') response.end(readFileSync(speech));
-    else if (request.url === '/tagged.mp3') response.end(readFileSync(join(folder, 'tagged.mp3')));
+    else if (request.url === '/kept.wav') {
+      const wave = readFileSync(speech);
+      response.writeHead(200, { 'cache-control': 'max-age=60', 'content-length': wave.length }).end(wave);
+    } else if (request.url === '/tagged.mp3') response.end(readFileSync(join(folder, 'tagged.mp3')));
     else if (request.url === '/slow') response.write('RIFF');
     else response.writeHead(404).end();
   });
@@ -152,6 +155,38 @@ if (ffmpegPath === undefined) {
     assert.is(requests, 2);
   });
 
+  Service('fetches a URL once for the scopes of a user that are open at the same time', async () => {
+    const url = `${base}/speech.wav`;
+    const durationFor = async (userId: string): Promise<number> => {
+      await using scope = service.openScope({ context: { userId } });
+      const video = await scope.open({ url }, { files: NO_FILES });
+      return (await video.extractAudio('mix')).duration;
+    };
+    assert.equal(await Promise.all(['ann', 'ann', 'bob'].map(durationFor)), [1, 1, 1]);
+    assert.is(requests, 2);
+    assert.equal(leftovers(), []);
+  });
+
+  Service('keeps files of a user between requests, also over a restart', async () => {
+    const cache = { folder: join(folder, 'cache'), maxBytes: 1e8, maxUserBytes: 1e8, unusedMs: 1e9 };
+    const source = { url: `${base}/kept.wav` };
+    for (let start = 0; start < 2; start++) {
+      await using keeping = new MediaService({ ...options, cache });
+      for (let n = 0; n < 2; n++) {
+        await using audio = await keeping.openAudio(source, { userId: 'ann' });
+        assert.is(audio.duration, 1);
+        await using video = await keeping.openVideo(source, { userId: 'ann' });
+        assert.ok(video.facts.has_audio);
+      }
+    }
+    assert.is(requests, 1);
+    await using keeping = new MediaService({ ...options, cache });
+    await using _other = await keeping.openAudio(source, { client: '10.0.0.1' });
+    assert.is(requests, 2);
+    const beside = readdirSync(cache.folder).filter((name) => name.startsWith('aana-host'));
+    assert.is(beside.length, 1, 'the folder of this process');
+  });
+
   Service('fetches again after a failure', async () => {
     await using scope = service.openScope();
     const url = `${base}/missing`;
@@ -198,7 +233,7 @@ if (ffmpegPath === undefined) {
       const opening = scope
         .open({ url: `${base}/slow` }, { files: NO_FILES, signal: controller.signal })
         .catch((error: unknown) => error);
-      for (; leftovers().length < 2; await delay(5)); // the scope's folder and its file
+      for (; leftovers().length < 1; await delay(5)); // the file
       controller.abort(reason);
       assert.is(await opening, reason);
     }
@@ -208,7 +243,7 @@ if (ffmpegPath === undefined) {
   Service('stops running work when the scope is disposed, and opens nothing afterwards', async () => {
     const scope = service.openScope();
     const opening = nameOf(scope.open({ url: `${base}/slow` }, { files: NO_FILES }));
-    for (; leftovers().length < 2; await delay(5));
+    for (; leftovers().length < 1; await delay(5));
     await scope[Symbol.asyncDispose]();
     assert.is(await opening, 'CancelledError');
     assert.equal(leftovers(), []);

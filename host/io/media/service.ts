@@ -3,7 +3,10 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { cancelledError, isDiskFull } from '../../base/core/errors.ts';
 import { randomSuffix } from '../../base/core/ids.ts';
+import { type RequestContext, tenantOf } from '../../base/core/request-context.ts';
 import { noTelemetry } from '../../base/core/telemetry.ts';
+import { MediaCache } from './cache/media-cache.ts';
+import { UrlFiles } from './cache/url-files.ts';
 import { DecodedAudio, OpenedSound } from './decoded-audio.ts';
 import { DecodedImage } from './decoded-image.ts';
 import { diskFullError } from './errors.ts';
@@ -16,7 +19,12 @@ import { MediaScope, type SharedByScopes } from './scope.ts';
 
 /** Number of downloads from web pages at the same time. Each is a Python process that mostly waits. */
 const MAX_PAGES = 4;
-export interface OpenAudioOptions {
+
+/**
+ * `userId`, or without keys `client`, has downloads and kept files of its own. They are known in a request and from its
+ * context. Without them nothing is kept.
+ */
+export interface OpenAudioOptions extends Pick<RequestContext, 'userId' | 'client'> {
   readonly channels?: AudioChannels | undefined;
   readonly signal?: AbortSignal | undefined;
   /** The file parts of the request by field name, for a `content`. */
@@ -34,6 +42,12 @@ export type OpenImageOptions = Omit<OpenAudioOptions, 'channels'>;
 
 export type OpenVideoOptions = OpenImageOptions;
 
+/** What differs from the options of the service. */
+export interface ScopeRules extends Partial<Pick<MediaOptions, 'allowPaths' | 'maxBytes'>> {
+  /** The request whose user or address has downloads and kept files of its own. Default: nothing is kept. */
+  readonly context?: RequestContext | undefined;
+}
+
 /**
  * Interval between searches for stale folders. The folders of processes that this one cannot see become stale only
  * after some time, so one search is not enough.
@@ -48,26 +62,38 @@ export class MediaService {
   readonly #options: MediaOptions;
   readonly #shared: SharedByScopes;
   readonly #folder: ProcessFolder;
+  readonly #cache: MediaCache | undefined;
   readonly #cleaning: NodeJS.Timeout;
   #closed = false;
 
   /** Starts to remove the folders of dead processes from `tempDir`. */
   constructor(options: MediaOptions) {
+    const { tempDir, cache, log } = options;
+    const telemetry = new MediaTelemetry(options.telemetry ?? noTelemetry);
     this.#options = options;
+    this.#folder = new ProcessFolder(tempDir);
+    this.#cache = cache && new MediaCache({ ...cache, log, onSize: (bytes) => telemetry.cacheSize(bytes) });
     this.#shared = {
       decoding: new Limiter(options.maxProcesses ?? availableParallelism()),
-      pages: new Limiter(options.maxProcesses ?? MAX_PAGES),
-      telemetry: new MediaTelemetry(options.telemetry ?? noTelemetry),
+      urls: new UrlFiles({
+        media: options,
+        pages: new Limiter(options.maxProcesses ?? MAX_PAGES),
+        telemetry,
+        cache: this.#cache,
+        newPath: () => this.#newPath(),
+      }),
+      telemetry,
     };
-    this.#folder = new ProcessFolder(options.tempDir);
-    const removeStale = (): void => void removeStaleFolders(options.tempDir, options.log); // logs its failures itself
-    removeStale();
-    this.#cleaning = setInterval(removeStale, CLEAN_MS).unref();
+    // Both log their failures themselves.
+    const clean = (): void => void Promise.all([removeStaleFolders(tempDir, log), this.#cache?.clean()]);
+    clean();
+    this.#cleaning = setInterval(clean, CLEAN_MS).unref();
   }
 
   /** Opens a scope, which the caller has to dispose. */
-  openScope(rules: Partial<Pick<MediaOptions, 'allowPaths' | 'maxBytes'>> = {}): MediaScope {
-    return new MediaScope({ ...this.#options, ...rules }, this.#shared, () => this.#makeFolder());
+  openScope({ context = {}, ...rules }: ScopeRules = {}): MediaScope {
+    const options = { tenant: tenantOf(context), ...this.#options, ...rules };
+    return new MediaScope(options, this.#shared, () => this.#makeFolder());
   }
 
   /**
@@ -76,9 +102,9 @@ export class MediaService {
    */
   async openAudio(
     source: MediaSource,
-    { channels = 'mix', signal, files = new Map(), allowPaths }: OpenAudioOptions = {},
+    { channels = 'mix', signal, files = new Map(), allowPaths, ...context }: OpenAudioOptions = {},
   ): Promise<DecodedAudio> {
-    const scope = this.openScope(allowPaths && { allowPaths });
+    const scope = this.openScope({ context, ...(allowPaths && { allowPaths }) });
     try {
       const media = await scope.open(source, { files, signal });
       const { reference, duration } = await media.extractAudio(channels, { signal });
@@ -111,9 +137,9 @@ export class MediaService {
    */
   async openImage(
     source: MediaSource,
-    { signal, files = new Map(), allowPaths }: OpenImageOptions = {},
+    { signal, files = new Map(), allowPaths, ...context }: OpenImageOptions = {},
   ): Promise<DecodedImage> {
-    const scope = this.openScope(allowPaths && { allowPaths });
+    const scope = this.openScope({ context, ...(allowPaths && { allowPaths }) });
     try {
       const image = await scope.openImage(source, { files, signal });
       return new DecodedImage(await image.forModel({ signal }), image.encode, () => scope[Symbol.asyncDispose]());
@@ -129,9 +155,9 @@ export class MediaService {
    */
   async openVideo(
     source: MediaSource,
-    { signal, files = new Map(), allowPaths }: OpenVideoOptions = {},
+    { signal, files = new Map(), allowPaths, ...context }: OpenVideoOptions = {},
   ): Promise<HeldVideo> {
-    const scope = this.openScope(allowPaths && { allowPaths });
+    const scope = this.openScope({ context, ...(allowPaths && { allowPaths }) });
     try {
       return new HeldVideo(await scope.open(source, { files, signal }), () => scope[Symbol.asyncDispose]());
     } catch (error) {
@@ -144,6 +170,7 @@ export class MediaService {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#cleaning);
+    await this.#cache?.close();
     await this.#folder.remove();
   }
 
@@ -151,11 +178,15 @@ export class MediaService {
     await this.close();
   }
 
-  async #makeFolder(): Promise<string> {
+  async #newPath(): Promise<string> {
     if (this.#closed) throw cancelledError('the media service is closed');
+    return join(await this.#folder.path(), randomSuffix());
+  }
+
+  async #makeFolder(): Promise<string> {
     const { tempDir } = this.#options;
     try {
-      const folder = join(await this.#folder.path(), randomSuffix());
+      const folder = await this.#newPath();
       await mkdir(folder, { mode: 0o700 });
       return folder;
     } catch (error) {

@@ -6,6 +6,7 @@ import type { GrowingAudio } from '../../base/schemas/growing-audio.ts';
 import type { ImageReference } from '../../base/schemas/media-references.ts';
 import type { ImageEncoding } from '../../base/schemas/videos/encoding.ts';
 import type { FrameOptions, VideoFacts } from '../../base/schemas/videos/frames.ts';
+import type { MediaCacheOptions } from './cache/media-cache.ts';
 import type { AddressPolicy, Lookup, Network } from '../outgoing/index.ts';
 
 export interface MediaOptions {
@@ -33,6 +34,8 @@ export interface MediaOptions {
   readonly maxRedirects: number;
   /** Directory in which this process makes its folder. */
   readonly tempDir: string;
+  /** Keeps files of URLs. Default: none are kept. */
+  readonly cache?: Omit<MediaCacheOptions, 'log' | 'onSize'> | undefined;
   readonly log: Logger;
   /** Receives metrics and traces of fetching and decoding. Default: none. */
   readonly telemetry?: Telemetry | undefined;

@@ -147,6 +147,23 @@ Pages('an old version of the program runs without the option that turns scripts 
   assert.match((await errorOf(open(url, options(old), () => {}))).message, /: asked with \d+$/);
 });
 
+Pages('requests of a user for one page share a download, which is not kept', async () => {
+  const { url } = await serve((_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end(page('')));
+  const runs = join(folder, 'runs');
+  const failing = program('failing', `echo run >> ${runs}; sleep 0.2; echo 'ERROR: no video here' >&2; exit 1`);
+  const cache = { folder: join(folder, 'cache'), maxBytes: 1e8, maxUserBytes: 1e8, unusedMs: 1e9 };
+  await using service = new MediaService(options(failing, { cache }));
+  const failure = async (): Promise<string> => {
+    await using scope = service.openScope({ context: { userId: 'ann' } });
+    return (await errorOf(scope.open({ url }, { files: new Map() }))).message;
+  };
+  const told = await Promise.all([failure(), failure()]);
+  for (const message of told) assert.match(message, 'no video here');
+  assert.is(readFileSync(runs, 'utf8'), 'run\n');
+  await failure();
+  assert.is(readFileSync(runs, 'utf8'), 'run\nrun\n');
+});
+
 if (launcherPath()) {
   Pages('the program and its children end when the client leaves', async () => {
     const { url } = await serve((_, response) =>

@@ -8,14 +8,29 @@ const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const DESCRIBES_BODY = /^content-/i;
 
 /**
- * Sends the request and follows redirects. Each hop uses a new connection to a checked address, so that neither a
- * changing DNS answer nor a redirect can lead to a private address.
+ * Returns further headers of one request, which a redirect does not take along, or undefined when no request is needed.
  */
-export async function follow(first: Hop, options: ActiveGuards): Promise<Answer> {
+export type PrepareHop = (hop: Hop) => Promise<Hop['headers'] | undefined>;
+
+/**
+ * Sends the request and follows redirects. Each hop uses a new connection to a checked address, so that neither a
+ * changing DNS answer nor a redirect can lead to a private address. Returns undefined where `prepare` does.
+ */
+export function follow(first: Hop, options: ActiveGuards): Promise<Answer>;
+export function follow(first: Hop, options: ActiveGuards, prepare: PrepareHop | undefined): Promise<Answer | undefined>;
+export async function follow(
+  first: Hop,
+  options: ActiveGuards,
+  prepare: PrepareHop = async () => [],
+): Promise<Answer | undefined> {
   let hop = first;
   for (let hops = 0; ; hops++) {
     requireAsked(hop.url, options);
-    const message = await send(hop, await connectChecked(hop.url, options), options);
+    const further = await prepare(hop);
+    if (!further) return undefined;
+    const { method, url, headers, body } = hop;
+    const asked = { method, url, headers: [...headers, ...further], body };
+    const message = await send(asked, await connectChecked(hop.url, options), options);
     const location = message.headers.location;
     if (options.maxRedirects === 0 || location === undefined || !REDIRECTS.has(message.statusCode ?? 0))
       return { url: hop.url, message };

@@ -1,5 +1,5 @@
 import type { ClientSecrets } from '../../../data/access/index.ts';
-import type { ForCallers } from '../../../base/core/request-context.ts';
+import type { ForCallers, RequestContext } from '../../../base/core/request-context.ts';
 import type { UploadedFile } from '../../../endpoints/registry/index.ts';
 import type { HostedToolsPolicy } from '../hosted-tools.ts';
 import type { UserResponses } from '../responses/stored/stored-responses.ts';
@@ -37,14 +37,16 @@ export interface OpenAiRoutesOptions {
   ) => Promise<OpenedSound>;
   /** Images in dialogs: their most number and bytes in a request, and whether they are fetched from addresses. */
   readonly imageInput: { readonly max_images: number; readonly max_bytes: number; readonly fetch: boolean };
-  /** Opens images. Throws `ImageReadingException`, `ImageTooLargeException` and the errors of a download. */
-  readonly imageScope: () => Promise<ImageScope>;
+  /**
+   * Opens images for a request. Throws `ImageReadingException`, `ImageTooLargeException` and the errors of a download.
+   */
+  readonly imageScope: (context: RequestContext) => Promise<ImageScope>;
   /** Returns the media type of an image that the server may be able to open, by the first bytes; else undefined. */
   readonly imageType: (bytes: Uint8Array) => string | undefined;
   /** Videos in dialogs: the most frames of all of a request; 0 for none. Their bytes count as those of images do. */
   readonly videoInput: { readonly max_frames: number };
-  /** Opens videos. Throws `VideoReadingException` and the errors of a download. */
-  readonly videoScope: () => Promise<VideoScope>;
+  /** Opens videos for a request. Throws `VideoReadingException` and the errors of a download. */
+  readonly videoScope: (context: RequestContext) => Promise<VideoScope>;
   readonly responses: ForCallers<UserResponses>;
   /** The responses that tasks make. */
   readonly background: ForCallers<UserBackground>;

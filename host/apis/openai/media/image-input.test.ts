@@ -29,7 +29,7 @@ let client: OpenAI;
 let lions: Buffer;
 let boats: Buffer;
 /** What the site answers, by path. */
-const site = new Map<string, { readonly type: string; readonly body: Buffer }>();
+const site = new Map<string, { readonly type: string; readonly body: Buffer; readonly control?: string }>();
 let server: Server;
 let origin = '';
 let connections = 0;
@@ -65,7 +65,8 @@ Images.before(async () => {
   [lions, boats] = await Promise.all([testPng(1), testPng(2)]);
   server = createServer((request, response) => {
     const found = site.get(request.url ?? '');
-    response.writeHead(found ? 200 : 404, { 'content-type': found?.type ?? 'text/plain' }).end(found?.body);
+    const control = { 'cache-control': found?.control ?? 'no-store', 'content-length': found?.body.length ?? 0 };
+    response.writeHead(found ? 200 : 404, { 'content-type': found?.type ?? 'text/plain', ...control }).end(found?.body);
   }).on('connection', () => (connections += 1));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -124,6 +125,22 @@ Images('a chat sees its images, and tells how many tokens they have', async () =
   assert.is(streamed, texts[0]);
   const fetched = await client.chat.completions.create(chat([imageUrl(`${origin}/lions.png`), question]));
   assert.is(fetched.choices[0]!.message.content, texts[0]);
+});
+
+Images('an image that its server allows to keep is fetched once, for chats, responses and messages', async () => {
+  site.set('/kept.png', { type: 'image/png', body: lions, control: 'max-age=600' });
+  const url = `${origin}/kept.png`;
+  connections = 0;
+  const content = [{ type: 'input_image', image_url: url, detail: 'auto' }];
+  const messages = [{ role: 'user', content: [{ type: 'image', source: { type: 'url', url } }] }];
+  const answers = await Promise.all([
+    ...[1, 2].map(() => send([imageUrl(url), question])),
+    at.post('/v1/responses', { model: 'seeing', max_output_tokens: 16, input: [{ role: 'user', content }] }),
+    at.post('/v1/messages', { model: 'seeing', max_tokens: 2, messages }),
+  ]);
+  for (const answer of answers) assert.is(answer.status, 200, await answer.text());
+  assert.is((await send([imageUrl(url), question])).status, 200);
+  assert.is(connections, 1);
 });
 
 Images('responses and messages see the same', async () => {

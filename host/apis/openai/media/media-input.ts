@@ -15,6 +15,7 @@ import { invalidValue, unsupported } from '../fields.ts';
 import { withTemporaryFile } from '../../http/request/form/temporary-file.ts';
 import { tooLarge } from '../../http/request/too-large.ts';
 import type { OpenAiRoutesOptions } from '../http/openai-options.ts';
+import type { RunContext } from '../run-context.ts';
 
 /** Videos of a request. Their files lie on the disk together. */
 const MAX_VIDEOS = 8;
@@ -26,7 +27,8 @@ export type MediaOptions = AudioOptions & {
 
 /** Returns the function that opens the media of requests. Its errors name the part of the request. */
 export function mediaOpener(options: MediaOptions): OpenMedia {
-  return async (parts, { signal }) => {
+  return async (parts, context) => {
+    const { signal } = context;
     const opened: AsyncDisposable[] = [];
     const close = async (): Promise<void> => {
       for (const one of opened) await one[Symbol.asyncDispose]();
@@ -37,8 +39,8 @@ export function mediaOpener(options: MediaOptions): OpenMedia {
     const inline = await checkedPictures([...images, ...videos], options);
     const files = audioFiles(sounds, options);
     try {
-      if (images.length > 0) opened.push(await openImages(images, inline, options, signal));
-      if (videos.length > 0) opened.push(await openVideos(videos, inline, options, signal));
+      if (images.length > 0) opened.push(await openImages(images, inline, options, context));
+      if (videos.length > 0) opened.push(await openVideos(videos, inline, options, context));
       for (const file of files) opened.push(await openSound(file, options, signal));
       return { [Symbol.asyncDispose]: close };
     } catch (error) {
@@ -63,9 +65,10 @@ async function openImages(
   images: readonly ImagePart[],
   inline: Inline,
   options: MediaOptions,
-  signal: AbortSignal,
+  context: RunContext,
 ): Promise<AsyncDisposable> {
-  const scope = await options.openai.imageScope();
+  const { signal } = context;
+  const scope = await options.openai.imageScope(context);
   try {
     for (const part of images) {
       const [bytes] = inline.get(part) ?? [];
@@ -90,10 +93,11 @@ async function openVideos(
   videos: readonly VideoPart[],
   inline: Inline,
   options: MediaOptions,
-  signal: AbortSignal,
+  context: RunContext,
 ): Promise<AsyncDisposable> {
   const { videoInput, videoScope, imageScope } = options.openai;
-  const scopes: VideoScopes = { videos: await videoScope(), pictures: await imageScope() };
+  const { signal } = context;
+  const scopes: VideoScopes = { videos: await videoScope(context), pictures: await imageScope(context) };
   const close = async (): Promise<void> => {
     await scopes.videos[Symbol.asyncDispose]();
     await scopes.pictures[Symbol.asyncDispose]();

@@ -28,6 +28,19 @@ export const MediaConfig = z.strictObject({
   }),
   fetch_timeout_s: seconds(300, 'Time for fetching one URL, in seconds.'),
   max_redirects: whole({ min: 0, max: 20, default: 5 }, 'Redirects followed while fetching a URL.'),
+  cache: z
+    .strictObject({
+      max_bytes: z
+        .int()
+        .min(0)
+        .default(10 * GIB)
+        .describe('Bytes of all kept files, which lie in `cache_dir`. With 0, no file is kept.'),
+      max_user_bytes: positiveBytes(2 * GIB, 'Bytes of the kept files of one user, or of one address without keys.'),
+      unused_s: seconds(7 * 86_400, 'Time after which a file that nobody used is removed, in seconds.'),
+    })
+    .prefault({})
+    .describe('Files of URLs that are kept for the next request of the same user.')
+    .register(settings, { prefix: 'AANA_MEDIA_CACHE_' }),
   temp_dir: textOrNull(
     'Folder of uploads and decoded audio while a request runs. Default: the temporary directory of the system.',
   ).register(settings, {

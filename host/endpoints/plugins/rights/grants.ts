@@ -47,7 +47,7 @@ export interface Granted {
   /** Hosts that are requested and granted completely. `*` stands for all. */
   readonly hosts: readonly string[];
   /** Returns the reason why the plugin may not request a URL or open media from it, or undefined when it may. */
-  refusalOfUrl(url: URL): string | undefined;
+  readonly refusalOfUrl: (url: URL) => string | undefined;
   /** Returns whether the operator names the URL's host, so that requests may reach its private address. */
   isNamedHost(url: URL): boolean;
 }

@@ -1,9 +1,8 @@
-import { statfs } from 'node:fs/promises';
+import { diskReserve } from '../../../../base/core/machine/disk-room.ts';
 import { diskFull } from './form-failures.ts';
 
-const GIB = 1024 ** 3;
 /** Bytes that may come before the next look where the system does not tell its space. */
-const UNKNOWN_BYTES = GIB / 16;
+const UNKNOWN_BYTES = 1024 ** 3 / 16;
 
 /** Bytes that all uploads together may write before the next look at the disk. */
 let untilLook = 0;
@@ -13,14 +12,9 @@ let untilLook = 0;
  * twentieth of a smaller disk. Uploads would otherwise take the space of the database and of the log.
  */
 export async function requireRoom(folder: string, bytes: number): Promise<void> {
-  const disk = await statfs(folder).catch(() => undefined);
-  if (!disk) {
-    untilLook = UNKNOWN_BYTES;
-    return;
-  }
-  const kept = Math.min(GIB, (disk.blocks * disk.bsize) / 20);
-  untilLook = kept / 16;
-  if (disk.bavail * disk.bsize - bytes < kept) throw diskFull();
+  const disk = await diskReserve(folder);
+  untilLook = disk ? disk.kept / 16 : UNKNOWN_BYTES;
+  if (disk && disk.room < bytes) throw diskFull();
 }
 
 /** Counts bytes of an upload that have arrived. Calls `refuse` with the error when the disk has no room for more. */

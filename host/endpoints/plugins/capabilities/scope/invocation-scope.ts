@@ -301,7 +301,7 @@ export class InvocationScope {
 
   #openMedia(): MediaScopePort {
     this.#places.keep();
-    this.#media ??= this.#options.ports.openMediaScope();
+    this.#media ??= this.#options.ports.openMediaScope(this.#options.context);
     return this.#media;
   }
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { silentLogger } from '../../../../base/core/log/logger.ts';
+import type { RequestContext } from '../../../../base/core/request-context.ts';
 import { MediaService } from '../../../../io/media/index.ts';
 import { FakePorts } from '../../fixtures/fake-ports.ts';
 import { grantTo, type PluginGrants } from '../../rights/grants.ts';
@@ -64,6 +65,10 @@ const media = new MediaService({
 });
 Source.after(() => media.close());
 
+const ports = Object.assign(new FakePorts(), {
+  openMediaScope: (context: RequestContext) => media.openScope({ context }),
+});
+
 /**
  * Opens `url` in an invocation with that input (a text is JSON already), as a video and as an image: the error that
  * both ended with.
@@ -73,7 +78,6 @@ async function open(
   input: unknown,
   grants: PluginGrants = {},
 ): Promise<{ name: string; message: string }> {
-  const ports = Object.assign(new FakePorts(), { openMediaScope: () => media.openScope() });
   const granted = grantTo(manifest, grants, defaultLimits);
   const errors = ['media.open', 'media.open-image'].map(async (operation) => {
     const requestUrls = new RequestUrls(typeof input === 'string' ? input : JSON.stringify(input));
@@ -174,6 +178,25 @@ Source('is looked for in deep and long inputs without a stack or much time', asy
 Source('that is no URL of http is refused by its name', async () => {
   for (const url of ['', 'file:///etc/passwd', 'ftp://a.test/', 'not a URL'])
     assert.is((await open(url, {})).name, 'DownloadException', url);
+});
+
+Source('is fetched once for invocations of a plugin by one user, also from a granted host', async () => {
+  const host = await serve((_, response) => void setImmediate(() => response.end('no video')));
+  const url = `http://${host}/a`;
+  const granted = grantTo(manifest, { sample: { hosts: [host] } }, defaultLimits);
+  const openAs = async (userId: string, input: string): Promise<void> => {
+    await using scope = new InvocationScope({
+      ...{ ports, plugin: 'sample', context: { userId }, files: new Map(), requestUrls: new RequestUrls(input) },
+      ...{ write: undefined, granted, startHelper: undefined },
+    });
+    const reply: HostReply = await scope.answer({ operation: 'media.open', args: [{ url }] } as never);
+    assert.ok('error' in reply && reply.error.name === PROBED, JSON.stringify(reply));
+  };
+  for (const input of [JSON.stringify(url), '""']) {
+    asked.splice(0);
+    await Promise.all(['ann', 'ann', 'bob'].map((userId) => openAs(userId, input)));
+    assert.is(asked.length, 2, input);
+  }
 });
 
 Source.run();

@@ -29,7 +29,7 @@ export function mediaSource(
       `media of ${host} cannot be opened: the URL is not in the request's input, and ${refusal}`,
       { data: { host } },
     );
-  return { source: media, refusalOf: (next) => granted.refusalOfUrl(next) };
+  return { source: media, refusalOf: granted.refusalOfUrl };
 }
 
 /** URLs with another scheme are refused where they are fetched. */
