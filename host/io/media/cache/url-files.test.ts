@@ -28,6 +28,7 @@ class Host {
   now: number;
 
   constructor(of: Partial<MediaCacheOptions> & { readonly start?: number } = {}) {
+    hosts.push(this);
     this.now = of.start ?? Date.now();
     this.cache = new MediaCache({
       ...{ folder: join(folder, 'cache'), maxBytes: 10 * MIB, maxUserBytes: 5 * MIB, unusedMs: 1e9 },
@@ -67,6 +68,11 @@ class Host {
 
 let temporary = 0;
 let host: Host;
+/** All hosts of a test. */
+const hosts: Host[] = [];
+/** Names of temporary files that tests have left. */
+const leaks: string[] = [];
+const LEAK = /temporary-|aana-host/;
 
 /** Returns the requests that `work` makes, and how many of them transfer a file. */
 async function counting(work: () => Promise<unknown>): Promise<[requests: number, transfers: number]> {
@@ -86,12 +92,10 @@ Urls.before.each(() => {
   host = new Host();
 });
 Urls.after.each(async () => {
-  await host.cache.close();
-  const left = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    /temporary-|aana-host/.test(name),
-  );
+  for (const one of hosts.splice(0)) await one.cache.close();
+  // Not checked here, because a hook that throws ends the suite.
+  leaks.push(...readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => LEAK.test(name)));
   rmSync(join(folder, 'cache'), { recursive: true, force: true });
-  assert.equal(left, [], 'temporary files were left');
 });
 Urls.after(() => {
   server.stop();
@@ -330,8 +334,6 @@ Urls('hosts that share a folder use the files of each other, and take none from 
   assert.equal(inCache('files'), [digest('x'.repeat(70_000))]);
   assert.is(readFileSync(file.result.media.path, 'utf8'), 'one');
   assert.equal(await counting(async () => assert.is(await host.read('/a'), 'one')), [1, 1]);
-  await file[Symbol.asyncDispose]();
-  await other.cache.close();
 });
 
 Urls('what is damaged is dropped: at the start, or when it is met', async () => {
@@ -373,16 +375,16 @@ Urls('what nobody used for long goes, and so does what no entry names', async ()
 
 Urls('a cache whose database has moved goes, and those that hosts use stay', async () => {
   const [own, ...others] = ['a', 'b', 'c'].map((digit) => digit.repeat(32)) as [string, string, string];
-  const hosts = [own, ...others].map((name) => new Host({ folder: join(folder, 'caches', name), unusedMs: 1000 }));
+  const all = [own, ...others].map((name) => new Host({ folder: join(folder, 'caches', name), unusedMs: 1000 }));
   server.origins.set('/a', { body: 'one', ...KEPT });
-  for (const one of hosts) await one.read('/a');
-  for (const one of hosts) await one.cache.close();
-  for (const one of hosts.slice(0, 2)) {
+  for (const one of all) await one.read('/a');
+  for (const one of all) await one.cache.close();
+  for (const one of all.slice(0, 2)) {
     one.now += 80_000_000;
     await one.cache.clean();
   }
-  hosts[0]!.now += 10_000_000;
-  await hosts[0]!.cache.clean();
+  all[0]!.now += 10_000_000;
+  await all[0]!.cache.clean();
   assert.equal(readdirSync(join(folder, 'caches')).sort(), [own, others[0]]);
   rmSync(join(folder, 'caches'), { recursive: true });
 });
@@ -393,7 +395,6 @@ Urls('without a folder that can be written, files are fetched and not kept', asy
   server.origins.set('/a', { body: 'one', ...KEPT });
   await other.cache.clean();
   for (const _ of [1, 2]) assert.equal(await counting(async () => assert.is(await other.read('/a'), 'one')), [1, 1]);
-  await other.cache.close();
 });
 
 Urls('a file that does not fit is given to its reader and not kept', async () => {
@@ -401,7 +402,6 @@ Urls('a file that does not fit is given to its reader and not kept', async () =>
   server.origins.set('/a', { body: 'x'.repeat(100_001), ...KEPT });
   for (const _ of [1, 2]) assert.equal(await counting(() => other.read('/a')), [1, 1]);
   assert.equal(inCache('files'), []);
-  await other.cache.close();
 });
 
 const USERS = ['user ann', 'user bob', 'address 10.0.0.1'] as const;
@@ -534,7 +534,7 @@ Urls(
           if (random.chance(0.5)) leaving.abort(new Error('left'));
           gate.open();
           await using file = await second;
-          assert.is(readFileSync(file.result.media.path, 'utf8'), expected.body, told);
+          assert.ok(readFileSync(file.result.media.path, 'utf8') === expected.body, told); // a difference takes minutes
           assert.equal([server.requests.length, server.transfers], expected.counts, told);
           await first?.then((one) => one[Symbol.asyncDispose]()).catch(() => {});
         }
@@ -543,5 +543,7 @@ Urls(
     }
   },
 );
+
+Urls('leave no temporary files', () => assert.equal(leaks, []));
 
 Urls.run();
