@@ -16,7 +16,7 @@ export interface S3Settings {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken: string | undefined;
-  /** Longest silence of the server, and time in which a failed request is repeated, in milliseconds. */
+  /** Longest silence of the server, and time after a first failure in which a request is repeated. Milliseconds. */
   readonly timeoutMs: number;
   readonly network: Network;
 }
@@ -28,6 +28,12 @@ export interface S3Request {
   readonly query?: Readonly<Record<string, string>> | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: Buffer | undefined;
+}
+
+export interface ExchangeOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Returns how much of the answers was read so far. */
+  readonly progress?: (() => number) | undefined;
 }
 
 /** An answer that says that a request cannot succeed. */
@@ -82,16 +88,15 @@ export class S3Requests {
 
   /**
    * Sends a request, and reads the answer with `read`, which may throw the errors of {@link bodyOf} and is then called
-   * again with the answer to another request. Throws `ObjectStoreUnavailable`, {@link S3Refusal}, or what `read`
-   * throws.
+   * again with the answer to another request. The tries of a request whose `progress` has grown are
+   * counted anew. Throws `ObjectStoreUnavailable`, {@link S3Refusal}, or what `read` throws.
    */
   async exchange<T>(
     request: () => S3Request,
     read: (answer: IncomingMessage) => Promise<T>,
-    signal: AbortSignal = new AbortController().signal,
+    { signal = new AbortController().signal, progress = () => 0 }: ExchangeOptions = {},
   ): Promise<T> {
-    const until = performance.now() + this.#settings.timeoutMs;
-    for (let attempt = 1, waitMs = FIRST_WAIT_MS; ; attempt += 1, waitMs *= 2)
+    for (let failures = 0, reached = progress(), until = 0; ;)
       try {
         const answer = await this.#sent(request(), signal);
         try {
@@ -103,8 +108,12 @@ export class S3Requests {
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof PassingFault)) throw error;
-        if (attempt === ATTEMPTS || performance.now() + waitMs > until) throw this.unavailable(error);
-        await delay(waitMs / 2 + (Math.random() * waitMs) / 2, signal);
+        if (progress() > reached) [reached, failures] = [progress(), 0];
+        if (failures === 0) until = performance.now() + this.#settings.timeoutMs;
+        failures += 1;
+        const waitMs = FIRST_WAIT_MS * 2 ** (failures - 1) * (0.5 + Math.random() / 2);
+        if (failures === ATTEMPTS || performance.now() + waitMs > until) throw this.unavailable(error);
+        await delay(waitMs, signal);
       }
   }
 
@@ -112,7 +121,6 @@ export class S3Requests {
   async ask<Name extends string>(
     request: S3Request,
     names: readonly Name[],
-    signal?: AbortSignal,
   ): Promise<Readonly<Record<Name, readonly string[]>>> {
     const read = async (answer: IncomingMessage): Promise<Record<Name, readonly string[]>> => {
       const texts = textsIn(await xmlOf(answer, MAX_XML_BYTES), ['Code', ...names]);
@@ -120,7 +128,7 @@ export class S3Requests {
       if (texts.Code[0] !== undefined) throw refusalOf(answer.statusCode ?? 0, texts.Code[0]);
       return texts;
     };
-    return this.exchange(() => request, read, signal);
+    return this.exchange(() => request, read);
   }
 
   /** Returns the error of a store that is away, or that refuses a request that it should take. */

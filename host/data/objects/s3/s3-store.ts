@@ -176,7 +176,8 @@ export class S3Store implements ObjectStore {
       if (hashed.bytes > 0 && answer.statusCode !== 206) hashed = new Hashed(); // the server knows no ranges
       for await (const chunk of bodyOf(answer)) {
         if (hashed.bytes + chunk.length > bytes) throw new LostObject(`it has more than ${bytes} bytes`);
-        await file.write(chunk, 0, chunk.length, hashed.bytes);
+        for (let at = 0; at < chunk.length;)
+          at += (await file.write(chunk, at, chunk.length - at, hashed.bytes + at)).bytesWritten;
         hashed.add(chunk);
       }
     };
@@ -185,7 +186,7 @@ export class S3Store implements ObjectStore {
       ...(hashed.bytes > 0 && { headers: { range: `bytes=${hashed.bytes}-` } }),
     });
     try {
-      await this.#requests.exchange(request, read, signal);
+      await this.#requests.exchange(request, read, { signal, progress: () => hashed.bytes });
     } catch (error) {
       if (!(error instanceof S3Refusal)) throw error;
       if (error.code === 'NoSuchBucket' || (error.status !== 404 && error.status !== 416)) throw error;

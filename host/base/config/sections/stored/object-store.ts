@@ -37,7 +37,7 @@ export const ObjectStoreConfig = z
     session_token: textOrNull('Token of a temporary access key.').register(settings, { env: 'AWS_SESSION_TOKEN' }),
     timeout: amount(
       { min: 0.1, max: 3600, default: 10 },
-      'Longest silence of the store, and time in which a failed request to it is repeated, in seconds.',
+      'Longest silence of the store, and time after a first failure in which a request to it is repeated, in seconds.',
     ),
   })
   .refine(({ url, access_key_id: id, secret_access_key: secret }) => url === null || (id !== null && secret !== null), {
