@@ -12,13 +12,13 @@ type MediaInput = Pick<
 export function mediaInput(services: Pick<Services, 'openMedia'>, config: Config): MediaInput {
   return {
     audioInput: config.openai.audio_input,
-    openAudio: async (file, signal) => {
+    openAudio: async (file, context) => {
       const media = await services.openMedia();
-      return media.openAudio({ content: 'file' }, { files: new Map([['file', file]]), signal });
+      return media.openAudio({ content: 'file' }, { files: new Map([['file', file]]), ...context });
     },
-    openSound: async (file, signal, { audio_track } = {}) => {
+    openSound: async (file, context, { audio_track } = {}) => {
       const media = await services.openMedia();
-      return media.openSound({ content: 'file', audio_track }, { files: new Map([['file', file]]), signal });
+      return media.openSound({ content: 'file', audio_track }, { files: new Map([['file', file]]), ...context });
     },
     imageInput: config.openai.image_input,
     imageScope: async (context) => {

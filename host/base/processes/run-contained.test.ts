@@ -1,4 +1,5 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -8,6 +9,7 @@ import { AanaError } from '../core/errors.ts';
 import { skip } from '../../test/skip.ts';
 import { launcherPath } from './launcher.ts';
 import { runContained } from './run-contained.ts';
+import { continueChild, endChild, pauseChild, spawnContained } from './spawn-contained.ts';
 
 const Run = suite('runContained');
 
@@ -123,6 +125,23 @@ for (const launcher of [launcherPath(), false] as const) {
     const error = await aanaFailure(runContained('no-such-command-anywhere', [], { launcher }));
     assert.is(error.name, 'CommandNotFound');
     assert.match(error.message, /^cannot run no-such-command-anywhere: /);
+  });
+}
+
+if (process.platform === 'linux') {
+  Run('a paused child is stopped until it continues, and ends all the same', async () => {
+    const child = spawnContained('sh', ['-c', 'read -r line; echo "$line"; read -r line'], { ownGroup: true });
+    const isStopped = (): boolean => /\) T /.test(readFileSync(`/proc/${child.pid}/stat`, 'utf8'));
+    assert.is(pauseChild(child), true);
+    for (; !isStopped(); await delay(5));
+    child.stdin!.write('hello\n');
+    continueChild(child);
+    assert.is(String((await once(child.stdout!, 'data'))[0]), 'hello\n');
+    assert.is(pauseChild(child), true);
+    for (; !isStopped(); await delay(5));
+    endChild(child, 0);
+    await once(child, 'exit');
+    assert.is(pauseChild(child), false);
   });
 }
 

@@ -72,6 +72,20 @@ export function endChild(child: ChildProcess, graceMs: number = DEFAULT_GRACE_MS
   child.once('exit', () => clearTimeout(timer));
 }
 
+/**
+ * Stops a child until {@link continueChild}. It ends with this process all the same. Returns false where the system
+ * cannot do that, and for a child that has ended.
+ */
+export function pauseChild(child: ChildProcess): boolean {
+  if (process.platform === 'win32' || hasEnded(child)) return false;
+  signalChild(child, 'SIGSTOP');
+  return true;
+}
+
+export function continueChild(child: ChildProcess): void {
+  if (!hasEnded(child)) signalChild(child, 'SIGCONT');
+}
+
 /** Sends a signal to the child, or to its group if it leads one. */
 function signalChild(child: ChildProcess, signal: NodeJS.Signals): void {
   if (!leaders.has(child)) {

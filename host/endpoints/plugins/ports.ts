@@ -16,7 +16,7 @@ export interface PluginPorts extends ForCallers<UserPorts> {
     /** Keeps a place for a later call. Throws the error with which the call would be refused. */
     reserve(name: string, context: RequestContext): KeptPlace;
   };
-  /** Opens media for the user of a request. */
+  /** Opens media for the user of a request. They are decoded in turns with those of other users. */
   openMediaScope(context: RequestContext): MediaScopePort;
   readonly http: HttpPort;
   readonly log: Logger;
@@ -332,7 +332,13 @@ export interface VideoPort {
   extractAudio(channels: 'mix' | 'separate', options: WorkOptions & { readonly early: true }): Promise<AudioPort>;
   readonly facts: VideoFacts;
   /** Decodes frames, each when it is asked for. Throws `InvalidArguments` for options that are not valid. */
-  frames(options: FrameOptions, work: WorkOptions): FramesPort;
+  frames(
+    options: FrameOptions,
+    work: WorkOptions & {
+      /** Called with about how many pixels were decoded for the next frame, or to find that there is none. */
+      readonly onDecoded?: (pixels: number) => void;
+    },
+  ): FramesPort;
   /** Returns the embedded subtitles of a track in SubRip. */
   subtitles(track: number | undefined, work: WorkOptions): Promise<string>;
 }

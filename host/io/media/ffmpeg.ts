@@ -144,23 +144,23 @@ export function runFfmpeg(
 
 export interface SpawnFfmpegOptions {
   readonly stdio: StdioOptions;
-  readonly cpuSeconds: number;
+  readonly cpuSeconds?: number | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Starts the same process, whose output the caller reads while it runs. */
+/** Starts the same process, whose output the caller reads while it runs. Without a file it reads its stdin. */
 export function spawnFfmpeg(
   ffmpegPath: string,
   before: readonly string[],
-  file: string,
+  file: string | undefined,
   after: readonly string[],
   options: SpawnFfmpegOptions,
 ): ChildProcess {
   return spawnContained(ffmpegPath, argumentsOf(before, file, after), { ...FFMPEG_LIMITS, ...options });
 }
 
-function argumentsOf(before: readonly string[], file: string, after: readonly string[]): string[] {
-  return [...INPUT_GUARDS, ...before, '-i', `file:${file}`, ...after];
+function argumentsOf(before: readonly string[], file: string | undefined, after: readonly string[]): string[] {
+  return [...INPUT_GUARDS, ...before, '-i', file === undefined ? 'pipe:0' : `file:${file}`, ...after];
 }
 
 async function staticBinary(): Promise<string | undefined> {

@@ -1,21 +1,17 @@
 import { open } from 'node:fs/promises';
-import { AanaError, fail } from '../../base/core/errors.ts';
-import { checkedValue, ImageEncoding, validationEntries, validationMessage } from '../../base/schemas/index.ts';
+import { AanaError } from '../../base/core/errors.ts';
+import type { ImageEncoding } from '../../base/schemas/index.ts';
 import { imageReadingError, imageTooLargeError } from './errors.ts';
+import { type Conversion, scaledTo, toFile, toPixels } from './image/conversion.ts';
 import { exifOrientation, isOnItsSide, turningFilters } from './image/exif-orientation.ts';
 import { runFfmpeg } from './ffmpeg.ts';
+import { hasUnmarkedInks } from './image/jpeg-segments.ts';
 import { complaint, type ProbeOptions } from './probe.ts';
-import { type Size, within } from './image/size.ts';
+import type { Size } from './image/size.ts';
 import type { ImageInfo, MediaSource } from './types.ts';
 
 const PROBE_TIMEOUT_MS = 30_000;
 const PROBE_CPU_SECONDS = 10;
-/** Limit of the pixels that a guest gets; they take 12 MiB of its memory. */
-const MAX_PIXELS = 2 ** 22;
-/** Bytes of an encoded image beside those of its pixels. */
-const SPARE_BYTES = 1024 * 1024;
-/** Of a JPEG, from 1 to 100. */
-const DEFAULT_QUALITY = 85;
 /** The beginning of a file in which the data of Exif are. A segment has at most 64 KiB. */
 const EXIF_BYTES = 128 * 1024;
 /** Limit of the pixels to decode; they take 256 MiB of the decoder's memory. */
@@ -35,9 +31,6 @@ const FORMATS: readonly (readonly [start: RegExp, demuxer: string, type: string]
   [/^[\s\S]{4}ftyp(?:heic|heix|mif1)/, 'mov', 'image/heic'],
 ];
 
-/** The format of a file with the red, green and blue of each pixel. */
-export const RAW_FORMAT = 'rawvideo';
-
 /** Describes the image at `path`. Throws `ImageReadingException` if the file is not an image. */
 export async function probeImage(path: string, { ffmpegPath, source, signal }: ProbeOptions): Promise<ImageInfo> {
   const demuxer = demuxerOf(await firstBytes(path));
@@ -55,10 +48,15 @@ export async function probeImage(path: string, { ffmpegPath, source, signal }: P
     },
   );
   const info = parseImage(stderr);
+  const [, width, height] = /Picture size (\d+)x(\d+) is invalid/.exec(stderr) ?? [];
+  if (Number(width) * Number(height) > MAX_DECODED_PIXELS) throw tooLargeError(source, Number(width), Number(height));
   if (!info) throw imageReadingError(source, `the image cannot be read (${complaint(stderr, path)})`);
   if (/^ {2}Stream group #0:0.*: Tile Grid:/m.test(stderr))
     throw imageReadingError(source, 'the image is made of tiles, which cannot be joined here; save it as a JPEG');
-  return isOnItsSide(await orientationAt(path))
+  const head = await headOfJpeg(path);
+  if (head && hasUnmarkedInks(head))
+    throw imageReadingError(source, 'the JPEG has four inks and does not say which; save it with red, green and blue');
+  return isOnItsSide(head ? exifOrientation(head) : 1)
     ? { width: info.height, height: info.width, format: info.format }
     : info;
 }
@@ -73,10 +71,10 @@ export async function imagePixels(
   size: Size,
   options: ProbeOptions,
 ): Promise<Uint8Array> {
-  const bytes = 3 * size.width * size.height;
-  const output = ['-pix_fmt', 'rgb24', '-f', 'rawvideo'];
-  const { stdout, reason } = await convert(path, info, size, output, bytes, options);
-  if (stdout.length !== bytes) throw imageReadingError(options.source, `the image cannot be decoded (${reason})`);
+  const conversion = toPixels(size, options.source);
+  const { stdout, reason } = await convert(path, info, conversion, options);
+  if (stdout.length !== conversion.bytes)
+    throw imageReadingError(options.source, `the image cannot be decoded (${reason})`);
   return stdout;
 }
 
@@ -90,56 +88,35 @@ export async function encodeImage(
   encoding: ImageEncoding,
   options: ProbeOptions,
 ): Promise<Uint8Array> {
-  const { format, quality = DEFAULT_QUALITY, max_width: width, max_height: height } = checkedEncoding(encoding);
-  const size = within(info, width, height, MAX_PIXELS);
-  // ffmpeg's scale of a JPEG goes from 2, the best, to 31.
-  const jpeg = ['-c:v', 'mjpeg', '-pix_fmt', 'yuvj444p', '-q:v', String(2 + ((100 - quality) * 29) / 99)];
-  const output = format === 'jpeg' ? jpeg : ['-c:v', 'png', '-pix_fmt', 'rgb24'];
-  const mostBytes = 4 * size.width * size.height + SPARE_BYTES;
-  const { stdout, reason } = await convert(path, info, size, [...output, '-f', 'image2pipe'], mostBytes, options);
+  const { stdout, reason } = await convert(path, info, toFile(info, encoding), options);
   if (stdout.length === 0) throw imageReadingError(options.source, `the image cannot be encoded (${reason})`);
   return stdout;
 }
 
-function checkedEncoding(given: unknown): ImageEncoding {
-  const { value, issues } = checkedValue(ImageEncoding, given);
-  if (value) return value;
-  throw fail('InvalidArguments', `the encoding of an image: ${validationMessage(validationEntries(issues, given))}`);
-}
-
-/** Returns the first picture of the file in this size, as ffmpeg's options of the output say. */
+/** Converts the first picture of the file. */
 async function convert(
   path: string,
   info: ImageInfo,
-  { width, height }: Size,
-  output: readonly string[],
-  mostBytes: number,
+  { size, codec, bytes }: Conversion,
   { ffmpegPath, source, signal }: ProbeOptions,
 ): Promise<{ readonly stdout: Uint8Array; readonly reason: string }> {
-  if (!(width >= 1 && height >= 1))
-    throw imageReadingError(source, `an image cannot be scaled to ${width} × ${height} pixels`);
-  if (width * height > MAX_PIXELS)
-    throw imageTooLargeError(
-      source,
-      `an image cannot be scaled to ${width} × ${height} pixels, because that is too large`,
-      MAX_PIXELS,
-    );
-  if (info.width * info.height > MAX_DECODED_PIXELS)
-    throw imageTooLargeError(
-      source,
-      `the image has ${info.width} × ${info.height} pixels, which is too large to decode`,
-      MAX_DECODED_PIXELS,
-    );
-  const before = ['-v', 'error', '-noautorotate', ...(await inputOf(path, info, source))];
-  const filters = [...(turningFilters[await orientationAt(path)] ?? []), `scale=${width}:${height}:flags=area`];
-  const after = ['-map', '0:v:0', '-frames:v', '1', '-vf', filters.join(','), ...output, 'pipe:1'];
-  const limits = { signal, timeoutMs: PROBE_TIMEOUT_MS, cpuSeconds: PROBE_CPU_SECONDS, maxStdoutBytes: mostBytes };
+  if (info.width * info.height > MAX_DECODED_PIXELS) throw tooLargeError(source, info.width, info.height);
+  const before = ['-v', 'error', '-noautorotate', ...(await inputOf(path, source))];
+  const head = await headOfJpeg(path);
+  const filters = [...(turningFilters[head ? exifOrientation(head) : 1] ?? []), scaledTo(size)];
+  const after = ['-map', '0:v:0', '-frames:v', '1', '-vf', filters.join(','), ...codec, '-f', 'image2pipe', 'pipe:1'];
+  const limits = { signal, timeoutMs: PROBE_TIMEOUT_MS, cpuSeconds: PROBE_CPU_SECONDS, maxStdoutBytes: bytes };
   const { stdout, stderr } = await runFfmpeg(ffmpegPath, before, path, after, limits).catch((error: unknown) => {
     if (error instanceof AanaError && error.name === 'ProcessTimeout')
       throw imageReadingError(source, 'decoding the image took too long', error);
     throw error;
   });
   return { stdout, reason: complaint(stderr, path) };
+}
+
+function tooLargeError(source: MediaSource, width: number, height: number): AanaError {
+  const what = `the image has ${width} × ${height} pixels, which is too large to decode`;
+  return imageTooLargeError(source, what, MAX_DECODED_PIXELS);
 }
 
 /** Reads ffmpeg's description of an image: `Stream #0:0: Video: png, rgba(pc), 640x480, …`. */
@@ -151,17 +128,17 @@ export function parseImage(stderr: string): ImageInfo | undefined {
 }
 
 /** Returns the options with which ffmpeg reads the image and nothing else. */
-async function inputOf(path: string, { format, width, height }: ImageInfo, source: MediaSource): Promise<string[]> {
-  const [demuxer, ...more] =
-    format === RAW_FORMAT
-      ? ['rawvideo', '-pixel_format', 'rgb24', '-video_size', `${width}x${height}`]
-      : [demuxerOf(await firstBytes(path))];
+async function inputOf(path: string, source: MediaSource): Promise<string[]> {
+  const demuxer = demuxerOf(await firstBytes(path));
   if (demuxer === undefined) throw imageReadingError(source, 'the file is no longer an image');
-  return ['-format_whitelist', demuxer, '-f', demuxer, ...more];
+  return ['-format_whitelist', demuxer, '-f', demuxer];
 }
 
 function demuxerOf(bytes: string): string | undefined {
-  return FORMATS.find(([start]) => start.test(bytes))?.[1];
+  const demuxer = FORMATS.find(([start]) => start.test(bytes))?.[1];
+  // The second bit of the options of an extended WebP says that it moves.
+  const moves = bytes.startsWith('VP8X', 12) && (bytes.charCodeAt(20) & 2) !== 0;
+  return demuxer === 'webp_pipe' && moves ? 'webp_anim' : demuxer;
 }
 
 /** Returns the media type of an image of a known format, by its first bytes; undefined for other files. */
@@ -170,13 +147,13 @@ export function imageType(bytes: Uint8Array): string | undefined {
   return FORMATS.find(([format]) => format.test(start))?.[2];
 }
 
-/** Returns how the picture is turned in its file. */
-async function orientationAt(path: string): Promise<number> {
+/** Returns the beginning of a JPEG; undefined for another file. */
+async function headOfJpeg(path: string): Promise<Buffer | undefined> {
   const head = await headOf(path, EXIF_BYTES);
-  return head[0] === 0xff && head[1] === 0xd8 ? exifOrientation(head) : 1;
+  return head[0] === 0xff && head[1] === 0xd8 ? head : undefined;
 }
 
-const firstBytes = async (path: string): Promise<string> => (await headOf(path, 16)).toString('latin1');
+const firstBytes = async (path: string): Promise<string> => (await headOf(path, 24)).toString('latin1');
 
 async function headOf(path: string, length: number): Promise<Buffer> {
   const file = await open(path);

@@ -6,6 +6,7 @@ import type {
   AudioChannels,
   AudioMedia,
   EarlyAudio,
+  FrameWorkOptions,
   MediaWorkOptions,
   VideoFrame,
   VideoInfo,
@@ -27,7 +28,7 @@ export interface OpenedFile {
 /** How a scope decodes a file. */
 interface Decoders {
   readonly extract: (channels: AudioChannels, work: MediaWorkOptions) => Promise<DecodedTrack>;
-  readonly frames: (options: FrameOptions, work: MediaWorkOptions) => AsyncGenerator<VideoFrame, void, undefined>;
+  readonly frames: (options: FrameOptions, work: FrameWorkOptions) => AsyncGenerator<VideoFrame, void, undefined>;
   readonly subtitles: (track: number | undefined, work: MediaWorkOptions) => Promise<string>;
 }
 
@@ -69,7 +70,7 @@ export class OpenedVideo implements VideoMedia {
     return await raceAbort(early ? track.early : track.whole, work.signal);
   }
 
-  frames(options: FrameOptions, work: MediaWorkOptions = {}): AsyncGenerator<VideoFrame, void, undefined> {
+  frames(options: FrameOptions, work: FrameWorkOptions = {}): AsyncGenerator<VideoFrame, void, undefined> {
     return this.#decoders.frames(frameOptions(options), work);
   }
 

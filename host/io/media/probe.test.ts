@@ -114,6 +114,15 @@ Probes('keeps the reason of ffmpeg', () => {
   for (const stderr of [old, recent]) assert.is(complaint(stderr, '/tmp/x'), 'moov atom not found');
   const plain = recent.slice(recent.indexOf('\n') + 1);
   assert.is(complaint(plain, '/tmp/x'), 'Invalid data found when processing input');
+  const follows =
+    '[vist#0:0/png @ 0x1] [dec:png @ 0x2] Error submitting packet to decoder: Invalid data found\n' +
+    '[vf#0:0 @ 0x1] Cannot determine format of input 0:0 after EOF\n' +
+    '[vist#0:0/png @ 0x1] [dec:png @ 0x2] Terminating thread with return code -1145393733 (Error number occurred)\n';
+  assert.is(complaint(`[vist#0:0/png @ 0x1] [dec:png @ 0x2] chunk too big\n${follows}`, '/tmp/x'), 'chunk too big');
+  assert.is(complaint(follows, '/tmp/x'), 'its data are damaged or cut');
+  assert.is(complaint('', '/tmp/x'), 'no reason given');
+  const described = `[png @ 0x1] chunk too big\nInput #0, png_pipe, from 'file:/tmp/x':\n  Stream #0:0: Video: png\n`;
+  assert.is(complaint(described, '/tmp/x'), 'chunk too big');
 });
 
 Probes('has no duration if the file does not say it', () => {

@@ -183,18 +183,27 @@ function parseChannels(details: string): number | undefined {
 const FAILED = /^(?:Error opening input(?: files?\b[^:]*)?: |the file: )/;
 
 /** Lines of ffmpeg about what follows from an error. */
-const CONSEQUENCE =
-  /^(?:At least one output|Error opening input files? the file\.?$|Nothing was written|Task finished|Terminating)/;
+const CONSEQUENCE = new RegExp(
+  [
+    '^(?:At least one output|Error opening input files? the file\\.?$|Nothing was written|Task finished|Terminating',
+    'Error submitting packet|Decode error rate|Cannot determine format|Could not open encoder|Conversion failed',
+    'Could not find codec parameters|Consider increasing|Codec AVOption)',
+  ].join('|'),
+);
 
-/** Returns ffmpeg's reason without the path of the temporary file. */
+/**
+ * Returns ffmpeg's reason without names of its parts and the path of the temporary file. `path` is what ffmpeg was told
+ * to read.
+ */
 export function complaint(stderr: string, path: string): string {
   if (/Format not on whitelist/.test(stderr)) return 'its format is not accepted';
-  const lines = stderr
+  const [problems = ''] = stderr.split(/^Input #0, /m, 1); // behind it are texts of the file
+  const lines = problems
     .replaceAll(`file:${path}`, 'the file')
     .replaceAll(path, 'the file')
     .split('\n')
-    .map((line) => line.replace(/^\[[^\]]*\]\s*/, '').trim())
+    .map((line) => line.replace(/^(?:\[[^\]]*\]\s*)+/, '').trim())
     .filter((line) => line !== '' && !CONSEQUENCE.test(line));
   const reason = lines.findLast((line) => !FAILED.test(line)) ?? lines.at(-1)?.replace(FAILED, '');
-  return (reason ?? 'no reason given').slice(0, 300);
+  return (reason ?? (stderr.trim() === '' ? 'no reason given' : 'its data are damaged or cut')).slice(0, 300);
 }

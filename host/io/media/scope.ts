@@ -17,20 +17,19 @@ import {
   uploadMissingError,
   videoReadingError,
 } from './errors.ts';
-import { encodeImage, imagePixels, probeImage, RAW_FORMAT } from './image.ts';
-import type { Limiter } from '../../base/core/async/limiter.ts';
+import { encodeImage, imagePixels, probeImage } from './image.ts';
+import type { Limiter, Place } from '../../base/core/async/limiter.ts';
 import type { MediaTelemetry } from './media-telemetry.ts';
 import { openAllowed } from './local-paths.ts';
 import { type OpenedFile, OpenedVideo } from './opened-video.ts';
 import { type ProbeOptions, probeFile } from './probe.ts';
-import { FrameFile } from './video/frame-file.ts';
-import type { RawFrame } from './video/frame-decoder.ts';
-import { chooseFrames } from './video/frames.ts';
+import { type FrameReadingOptions, readFrames } from './video/frame-reader.ts';
 import { readSubtitles } from './video/subtitles.ts';
 import type { PageMedia } from './yt-dlp.ts';
 import type {
   AudioChannels,
   AudioMedia,
+  FrameWorkOptions,
   ImageInfo,
   ImageMedia,
   MediaOptions,
@@ -76,7 +75,8 @@ export interface ScopeOptions extends MediaOptions {
 /** The media of one invocation, with their files. */
 export class MediaScope {
   readonly #options: ScopeOptions;
-  readonly #limiter: Limiter;
+  /** Runs work when one of the places of decoders is free, in turns with that of other users. */
+  readonly #run: <T>(work: (place: Place) => Promise<T>, signal: AbortSignal) => Promise<T>;
   readonly #urls: UrlFiles;
   readonly #telemetry: MediaTelemetry;
   readonly #makeFolder: () => Promise<string>;
@@ -94,7 +94,8 @@ export class MediaScope {
   /** @internal use `MediaService.openScope` */
   constructor(options: ScopeOptions, { decoding, urls, telemetry }: SharedByScopes, makeFolder: () => Promise<string>) {
     this.#options = options;
-    this.#limiter = decoding;
+    const queued = { userId: options.tenant || null, priority: 0, cost: 1 };
+    this.#run = (work, signal) => decoding.run(work, signal, queued);
     this.#urls = urls;
     this.#telemetry = telemetry;
     this.#makeFolder = makeFolder;
@@ -129,7 +130,7 @@ export class MediaScope {
     return this.#track(options.signal, async (signal) => {
       const { path } = await this.#locate(source, { ...options, signal }, false);
       const { ffmpegPath } = this.#options;
-      const info = await this.#limiter.run(() => probeImage(path, { ffmpegPath, source, signal }), signal);
+      const info = await this.#run(() => probeImage(path, { ffmpegPath, source, signal }), signal);
       const { pixels, encode } = this.#converters(path, info, source);
       const forModel: ImageMedia['forModel'] = async (more) => {
         const size = sizeForModel(info, source);
@@ -177,15 +178,22 @@ export class MediaScope {
   #converters(path: string, info: ImageInfo, source: MediaSource): Pick<ImageMedia, 'pixels' | 'encode'> {
     const { ffmpegPath } = this.#options;
     const convert = <T>(work: (options: ProbeOptions) => Promise<T>, more: MediaWorkOptions = {}): Promise<T> =>
-      this.#track(more.signal, (signal) =>
-        this.#telemetry.decode('image', more.traceparent, () =>
-          this.#limiter.run(() => work({ ffmpegPath, source, signal }), signal),
-        ),
-      );
+      this.#inPlace('image', (signal) => work({ ffmpegPath, source, signal }), more);
     return {
       pixels: (size, more) => convert((options) => imagePixels(path, info, size, options), more),
       encode: (encoding, more) => convert((options) => encodeImage(path, info, encoding, options), more),
     };
+  }
+
+  /** Runs work as `#track` does, when one of the places of decoders is free, and reports it. */
+  #inPlace<T>(
+    kind: 'image' | 'frame',
+    work: (signal: AbortSignal, place: Place) => Promise<T>,
+    { signal, traceparent }: MediaWorkOptions,
+  ): Promise<T> {
+    return this.#track(signal, (ends) =>
+      this.#telemetry.decode(kind, traceparent, () => this.#run((place) => work(ends, place), ends)),
+    );
   }
 
   #subtitles(
@@ -196,10 +204,7 @@ export class MediaScope {
   ): Promise<string> {
     const { ffmpegPath, maxDurationS } = this.#options;
     return this.#track(signal, (ends) =>
-      this.#limiter.run(
-        () => readSubtitles(path, probe, number, { ffmpegPath, source, maxDurationS, signal: ends }),
-        ends,
-      ),
+      this.#run(() => readSubtitles(path, probe, number, { ffmpegPath, source, maxDurationS, signal: ends }), ends),
     );
   }
 
@@ -208,46 +213,27 @@ export class MediaScope {
     source: MediaSource,
     { path, probe }: OpenedFile,
     options: FrameOptions,
-    { signal, traceparent }: MediaWorkOptions,
+    work: FrameWorkOptions,
   ): AsyncGenerator<VideoFrame, void, undefined> {
     if (this.#frameStreams >= MAX_FRAME_STREAMS) throw tooManyFrameStreamsError(MAX_FRAME_STREAMS);
     this.#frameStreams += 1;
-    const ends = signal ? AbortSignal.any([signal, this.#disposal.signal]) : this.#disposal.signal;
     const { ffmpegPath, maxDurationS, tempDir: root } = this.#options;
-    let frames: AsyncGenerator<RawFrame, void, undefined> | undefined;
+    const reading: FrameReadingOptions = {
+      ...{ ffmpegPath, source, maxDurationS, root, signal: this.#disposal.signal },
+      newPath: () => this.#newPath(),
+      inPlace: (...args) => this.#inPlace(...args),
+    };
     try {
-      const chosen = chooseFrames(path, probe, options, { ffmpegPath, source, maxDurationS, signal: ends });
-      ({ frames } = chosen);
-      const decodeNext = (): Promise<VideoFrame | undefined> =>
-        this.#telemetry.decode('frame', traceparent, () =>
-          this.#limiter.run(async () => {
-            const { value: frame } = await chosen.frames.next();
-            if (!frame) return undefined;
-            const path = await this.#newPath();
-            const converters = this.#converters(path, { ...chosen.size, format: RAW_FORMAT }, source);
-            const image = await FrameFile.write(path, frame.pixels, chosen.size, { root, source, ...converters }).catch(
-              (error: unknown) => {
-                throw isDiskFull(error) ? diskFullError(root, error) : error;
-              },
-            );
-            return { time: frame.time, image };
-          }, ends),
-        );
-      for (;;) {
-        const frame = await this.#track(signal, decodeNext);
-        if (!frame) return;
-        yield frame;
-      }
+      yield* readFrames(path, probe, options, reading, work);
     } finally {
       this.#frameStreams -= 1;
-      await frames?.return();
     }
   }
 
   async #open(source: MediaSource, opening: Opening): Promise<OpenedFile> {
     const { path, ...told } = await this.#locate(source, opening, true);
     const { signal } = opening;
-    const probe = await this.#limiter.run(
+    const probe = await this.#run(
       () => probeFile(path, { ffmpegPath: this.#options.ffmpegPath, source, signal }),
       signal,
     );
@@ -315,7 +301,7 @@ export class MediaScope {
   ): Promise<AudioMedia> {
     const { ffmpegPath, maxDurationS, tempDir } = this.#options;
     const folder = await this.#ownFolder();
-    return this.#limiter.run(
+    return this.#run(
       () =>
         decodeAudio(file.path, file.probe, {
           ffmpegPath,

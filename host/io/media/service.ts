@@ -36,7 +36,7 @@ export interface OpenAudioOptions extends Pick<RequestContext, 'userId' | 'clien
   readonly allowPaths?: readonly string[] | undefined;
 }
 
-export type OpenSoundOptions = Pick<OpenAudioOptions, 'signal' | 'files'>;
+export type OpenSoundOptions = Omit<OpenAudioOptions, 'channels' | 'allowPaths'>;
 
 export type OpenImageOptions = Omit<OpenAudioOptions, 'channels'>;
 
@@ -90,7 +90,7 @@ export class MediaService {
     this.#cleaning = setInterval(clean, CLEAN_MS).unref();
   }
 
-  /** Opens a scope, which the caller has to dispose. */
+  /** Opens a scope, which the caller has to dispose. Its decoders take turns with those of other users. */
   openScope({ context = {}, ...rules }: ScopeRules = {}): MediaScope {
     const options = { tenant: tenantOf(context), ...this.#options, ...rules };
     return new MediaScope(options, this.#shared, () => this.#makeFolder());
@@ -119,8 +119,11 @@ export class MediaService {
    * Like `openAudio`, for calls of one request: it does not wait for the end of decoding that takes a while. Disposing
    * the sound or aborting the signal stops the decoder.
    */
-  async openSound(source: MediaSource, { signal, files = new Map() }: OpenSoundOptions): Promise<OpenedSound> {
-    const scope = this.openScope();
+  async openSound(
+    source: MediaSource,
+    { signal, files = new Map(), ...context }: OpenSoundOptions,
+  ): Promise<OpenedSound> {
+    const scope = this.openScope({ context });
     try {
       const media = await scope.open(source, { files, signal });
       const audio = await media.extractAudio('mix', { signal, early: true });

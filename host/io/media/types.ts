@@ -110,6 +110,12 @@ export interface MediaWorkOptions {
   readonly traceparent?: string | undefined;
 }
 
+/** Options of reading frames. */
+export interface FrameWorkOptions extends MediaWorkOptions {
+  /** Called with about how many pixels were decoded for the next frame, or to find that there is none. */
+  readonly onDecoded?: ((pixels: number) => void) | undefined;
+}
+
 /** A fetched and probed image, usable until its scope is disposed. */
 export interface ImageMedia {
   readonly info: ImageInfo;
@@ -140,7 +146,7 @@ export interface VideoMedia {
    * Decodes frames, each when it is asked for. Media without a video track have none. Throws `InvalidArguments`,
    * `MediaTooLongException` and `VideoReadingException`, also while frames are read.
    */
-  frames(options: FrameOptions, work?: MediaWorkOptions): AsyncGenerator<VideoFrame, void, undefined>;
+  frames(options: FrameOptions, work?: FrameWorkOptions): AsyncGenerator<VideoFrame, void, undefined>;
   /**
    * Returns the embedded subtitles of a track in SubRip, with times from the start of the file. `track` counts the
    * tracks of subtitles from 0 on; default: the first one. Throws `VideoReadingException`.

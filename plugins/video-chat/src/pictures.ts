@@ -25,7 +25,7 @@ const BATCH = 8;
 const MAX_SIDE = 1280;
 /**
  * Frames that are compared, and that are decoded, at most. A run has 30 s of computing time; to compare a frame counts
- * 40 ms, and to decode it 10 ms.
+ * 10 ms, and to decode it 10 ms and what the video between the frames takes.
  */
 const MOST = { compared: 400, decoded: 600 } as const;
 /** Seconds of a video whose keyframes are not too many: most have one in two seconds or fewer. */

@@ -1,3 +1,4 @@
+import type { RunContext } from '../run-context.ts';
 import { audioBytes } from './audio-input.ts';
 import { blaming } from '../blame.ts';
 import { invalidValue } from '../fields.ts';
@@ -43,8 +44,8 @@ export function audioFiles<Part extends EncodedAudio>(
 export function openAudioFile(
   { part: { param }, bytes }: AudioFile,
   options: AudioOptions,
-  signal: AbortSignal,
+  context: RunContext,
 ): Promise<OpenedAudio> {
   const blame = { VideoReadingException: param, AudioReadingException: param, MediaTooLongException: param };
-  return blaming(blame, () => openSoundBytes(bytes, options, signal));
+  return blaming(blame, () => openSoundBytes(bytes, options, context));
 }

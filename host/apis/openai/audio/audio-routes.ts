@@ -77,7 +77,7 @@ function transcriptionsRoute(router: HostRouter, options: OpenAiHttpOptions): vo
       };
 
       return await withAudio(ctx, form, options, async (sound, context) => {
-        await using known = await openReferences(references, options, context.signal);
+        await using known = await openReferences(references, options, context);
         if (request.stream !== true)
           return bodyOf(ctx, transcriptionAnswer(request, await transcribe(sound, known, context), sound));
         const keepAliveMs = limits.stream_keep_alive_s * 1000;
@@ -161,7 +161,7 @@ function withAudio<T>(
 ): Promise<T> {
   return withinTime(ctx, options, (context) =>
     blaming(audioBlame(request), async () => {
-      await using sound = await openSound(file, options.openai, context.signal, request);
+      await using sound = await openSound(file, options.openai, context, request);
       return await work(sound, context);
     }),
   );

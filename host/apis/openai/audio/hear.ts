@@ -61,7 +61,7 @@ interface Transcribing {
 }
 
 async function transcribe(file: AudioFile, { models, deployment, context, options }: Transcribing): Promise<string> {
-  await using audio = await openAudioFile(file, options, context.signal);
+  await using audio = await openAudioFile(file, options, context);
   const output = await models.call(deployment, 'transcribe', { audio, params: {} }, context);
   return (output as AsrOutput).transcription.text.trim();
 }

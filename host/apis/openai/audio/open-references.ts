@@ -1,3 +1,4 @@
+import type { RunContext } from '../run-context.ts';
 import { AanaError } from '../../../base/core/errors.ts';
 import { checkReferenceLength, type SpeakerReference } from './known-speakers.ts';
 import { invalidValue } from '../fields.ts';
@@ -22,7 +23,7 @@ const UNREADABLE: ReadonlySet<string> = new Set([
 export async function openReferences(
   references: readonly SpeakerReference[],
   options: OpenAiHttpOptions,
-  signal: AbortSignal,
+  context: RunContext,
 ): Promise<OpenedReferences> {
   const opened: { readonly name: string; readonly audio: OpenedAudio }[] = [];
   const dispose = async (): Promise<void> => {
@@ -30,7 +31,7 @@ export async function openReferences(
   };
   try {
     for (const reference of references) {
-      const audio = await openSoundBytes(reference.bytes, options, signal).catch((error: unknown) => {
+      const audio = await openSoundBytes(reference.bytes, options, context).catch((error: unknown) => {
         if (!(error instanceof AanaError && UNREADABLE.has(error.name))) throw error;
         throw invalidValue(reference.param, error.message);
       });

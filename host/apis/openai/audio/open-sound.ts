@@ -1,3 +1,4 @@
+import type { RunContext } from '../run-context.ts';
 import { fail } from '../../../base/core/errors.ts';
 import type { UploadedFile } from '../../../endpoints/registry/index.ts';
 import { withTemporaryFile } from '../../http/request/form/temporary-file.ts';
@@ -11,10 +12,10 @@ import type { AudioOptions } from './audio-files.ts';
 export async function openSound(
   file: UploadedFile,
   options: OpenAiRoutesOptions,
-  signal: AbortSignal,
+  context: RunContext,
   track: { readonly audio_track?: number | null | undefined },
 ): Promise<OpenedSound> {
-  const sound = await options.openSound(file, signal, track);
+  const sound = await options.openSound(file, context, track);
   return await withTrack(sound, sound.hasAudio);
 }
 
@@ -26,9 +27,9 @@ async function withTrack<Audio extends AsyncDisposable>(audio: Audio, hasTrack: 
 }
 
 /** Decodes the audio of a file that came inside of a request, to its end. Throws like {@link openSound}. */
-export async function openSoundBytes(bytes: Buffer, options: AudioOptions, signal: AbortSignal): Promise<OpenedAudio> {
+export async function openSoundBytes(bytes: Buffer, options: AudioOptions, context: RunContext): Promise<OpenedAudio> {
   return await withTemporaryFile(bytes, options, async (path) => {
-    const audio = await options.openai.openAudio({ path, bytes: bytes.length }, signal);
+    const audio = await options.openai.openAudio({ path, bytes: bytes.length }, context);
     return await withTrack(audio, audio.channels.length > 0);
   });
 }

@@ -1,3 +1,4 @@
+import type { RunContext } from '../run-context.ts';
 import type { ClientSecrets } from '../../../data/access/index.ts';
 import type { ForCallers, RequestContext } from '../../../base/core/request-context.ts';
 import type { UploadedFile } from '../../../endpoints/registry/index.ts';
@@ -26,13 +27,13 @@ export interface OpenAiRoutesOptions {
   /** Audio in dialogs: the deployment that transcribes it, null for none, and the most bytes in one request. */
   readonly audioInput: { readonly deployment: string | null; readonly max_bytes: number };
   /** Decodes the audio of an uploaded file. Throws `VideoReadingException` and `AudioReadingException`. */
-  readonly openAudio: (file: UploadedFile, signal: AbortSignal) => Promise<OpenedAudio>;
+  readonly openAudio: (file: UploadedFile, context: RunContext) => Promise<OpenedAudio>;
   /**
    * Like `openAudio`, but it does not wait for the end of decoding that takes a while. The signal stops the decoder.
    */
   readonly openSound: (
     file: UploadedFile,
-    signal: AbortSignal,
+    context: RunContext,
     track?: { readonly audio_track?: number | null | undefined },
   ) => Promise<OpenedSound>;
   /** Images in dialogs: their most number and bytes in a request, and whether they are fetched from addresses. */

@@ -28,7 +28,6 @@ export type MediaOptions = AudioOptions & {
 /** Returns the function that opens the media of requests. Its errors name the part of the request. */
 export function mediaOpener(options: MediaOptions): OpenMedia {
   return async (parts, context) => {
-    const { signal } = context;
     const opened: AsyncDisposable[] = [];
     const close = async (): Promise<void> => {
       for (const one of opened) await one[Symbol.asyncDispose]();
@@ -41,7 +40,7 @@ export function mediaOpener(options: MediaOptions): OpenMedia {
     try {
       if (images.length > 0) opened.push(await openImages(images, inline, options, context));
       if (videos.length > 0) opened.push(await openVideos(videos, inline, options, context));
-      for (const file of files) opened.push(await openSound(file, options, signal));
+      for (const file of files) opened.push(await openSound(file, options, context));
       return { [Symbol.asyncDispose]: close };
     } catch (error) {
       await close();
@@ -53,9 +52,9 @@ export function mediaOpener(options: MediaOptions): OpenMedia {
 async function openSound(
   file: AudioFile<SoundPart>,
   options: MediaOptions,
-  signal: AbortSignal,
+  context: RunContext,
 ): Promise<AsyncDisposable> {
-  const audio = await openAudioFile(file, options, signal);
+  const audio = await openAudioFile(file, options, context);
   file.part.target.audio = audio;
   return audio;
 }
@@ -67,15 +66,14 @@ async function openImages(
   options: MediaOptions,
   context: RunContext,
 ): Promise<AsyncDisposable> {
-  const { signal } = context;
   const scope = await options.openai.imageScope(context);
   try {
     for (const part of images) {
       const [bytes] = inline.get(part) ?? [];
       part.target.image = await blaming(blameOf(part.param), () =>
         bytes
-          ? withTemporaryFile(bytes, options, (path) => scope.open({ path, bytes: bytes.length }, signal))
-          : scope.open({ url: part.url }, signal),
+          ? withTemporaryFile(bytes, options, (path) => scope.open({ path, bytes: bytes.length }, context.signal))
+          : scope.open({ url: part.url }, context.signal),
       );
     }
     return scope;
@@ -96,7 +94,6 @@ async function openVideos(
   context: RunContext,
 ): Promise<AsyncDisposable> {
   const { videoInput, videoScope, imageScope } = options.openai;
-  const { signal } = context;
   const scopes: VideoScopes = { videos: await videoScope(context), pictures: await imageScope(context) };
   const close = async (): Promise<void> => {
     await scopes.videos[Symbol.asyncDispose]();
@@ -106,7 +103,7 @@ async function openVideos(
   try {
     for (const part of videos)
       part.target.video = await blaming(blameOf(part.param), () =>
-        openVideo(part, inline.get(part), { scopes, options, most, signal }),
+        openVideo(part, inline.get(part), { scopes, options, most, signal: context.signal }),
       );
     return { [Symbol.asyncDispose]: close };
   } catch (error) {

@@ -62,4 +62,47 @@ Limits('gives places in turns to users, and each of them its own work by priorit
   assert.equal(started, ['a3', 'b1', 'a1', 'a2']);
 });
 
+Limits('lets waiting work have the place of long work, which goes on after it', async () => {
+  const limiter = new Limiter(1);
+  const started = deferred<void>();
+  const asked = deferred<void>();
+  const order: string[] = [];
+  const long = limiter.run(async (place) => {
+    assert.is(place.isWanted, false);
+    started.resolve();
+    await asked.promise;
+    assert.is(place.isWanted, true);
+    await place.pass();
+    order.push('long');
+    await place.pass(); // nobody waits
+  });
+  await started.promise;
+  const short = limiter.run(async () => order.push('short'));
+  asked.resolve();
+  await Promise.all([long, short]);
+  assert.equal(order, ['short', 'long']);
+});
+
+Limits('has no place less or more when long work is aborted while others have its place', async () => {
+  const limiter = new Limiter(1);
+  const gate = deferred<void>();
+  const asked = deferred<void>();
+  const leaving = new AbortController();
+  const long = limiter.run(async (place) => {
+    await asked.promise;
+    await place.pass();
+  }, leaving.signal);
+  const short = limiter.run(() => gate.promise);
+  asked.resolve();
+  await new Promise(setImmediate);
+  leaving.abort(new Error('gone'));
+  assert.is(await long.catch((error: Error) => error.message), 'gone');
+  let isNextIn = false;
+  const next = limiter.run(async () => void (isNextIn = true));
+  await new Promise(setImmediate);
+  assert.is(isNextIn, false);
+  gate.resolve();
+  await Promise.all([short, next]);
+});
+
 Limits.run();

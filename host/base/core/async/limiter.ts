@@ -8,6 +8,17 @@ interface Waiting extends Queued {
 /** For whom work waits that belongs to no user. */
 const NOBODY: Queued = { userId: null, priority: 0, cost: 1 };
 
+/** The place that a piece of work has. */
+export interface Place {
+  /** Whether other work waits for a place. */
+  readonly isWanted: boolean;
+  /**
+   * Lets other work have the place that waits, and resolves when this work has a place again. Rejects with the signal's
+   * reason.
+   */
+  pass(): Promise<void>;
+}
+
 /** Lets at most `size` pieces of work run at the same time. The others wait: those of one user in order of arrival. */
 export class Limiter {
   readonly #waiting = new FairQueue<Waiting>();
@@ -22,12 +33,31 @@ export class Limiter {
    * to watch the signal itself.
    * @param queued for whom it is. Default: all such work is of one user
    */
-  async run<T>(work: () => Promise<T>, signal?: AbortSignal, queued: Queued = NOBODY): Promise<T> {
-    await this.#enter(signal, queued);
+  async run<T>(work: (place: Place) => Promise<T>, signal?: AbortSignal, queued: Queued = NOBODY): Promise<T> {
+    const waiting = this.#waiting;
+    let isHeld = false;
+    const enter = async (): Promise<void> => {
+      await this.#enter(signal, queued);
+      isHeld = true;
+    };
+    const leave = (): void => {
+      if (isHeld) this.#leave();
+      isHeld = false;
+    };
+    const place: Place = {
+      get isWanted() {
+        return waiting.size > 0;
+      },
+      pass() {
+        leave();
+        return enter();
+      },
+    };
+    await enter();
     try {
-      return await work();
+      return await work(place);
     } finally {
-      this.#leave();
+      leave();
     }
   }
 

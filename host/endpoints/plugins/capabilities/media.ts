@@ -31,7 +31,10 @@ export const mediaCalls: CallsOf<keyof MediaCalls> = {
     scope.requireRoom();
     scope.charge(computingCost.process);
     const { signal, traceparent } = scope.streamOptions(scope.signal);
-    const frames = new HeldFrames(signal, (ending) => video.frames(options, { signal: ending, traceparent }));
+    const onDecoded = (pixels: number): void => scope.charge(computingCost.decoded(pixels));
+    const frames = new HeldFrames(signal, (ending) =>
+      video.frames(options, { signal: ending, traceparent, onDecoded }),
+    );
     return scope.keep({ kind: 'frames', frames });
   },
   async 'media.subtitles'(scope, handle, track) {
@@ -42,7 +45,7 @@ export const mediaCalls: CallsOf<keyof MediaCalls> = {
   async 'media.encode'(scope, handle, json) {
     const { image } = scope.get(handle, 'image');
     const encoding = jsonValue(json, 'the text of the encoding') as ImageEncoding; // the host checks it
-    scope.charge(computingCost.pixels(image.info.width * image.info.height));
+    scope.charge(computingCost.conversion(image.info));
     return toBase64(await image.encode(encoding, { signal: scope.signal, traceparent: scope.context.traceparent }));
   },
   async 'media.next-frame'(scope, handle) {
@@ -78,6 +81,6 @@ async function decode(scope: CapabilityScope, file: Uint8Array): Promise<ImageHa
 
 async function pixels(scope: CapabilityScope, handle: number, width: number, height: number): Promise<Uint8Array> {
   const { image } = scope.get(handle, 'image');
-  scope.charge(computingCost.pixels(image.info.width * image.info.height + Math.max(0, width * height)));
+  scope.charge(computingCost.conversion(image.info, Math.max(0, width * height)));
   return image.pixels({ width, height }, { signal: scope.signal, traceparent: scope.context.traceparent });
 }

@@ -1,15 +1,12 @@
+import { jpegSegments } from './jpeg-segments.ts';
+
 /**
  * Returns how the beginning of the file of a JPEG says that the picture is turned: 1 for not at all, to 8, as Exif
  * numbers it. ffmpeg reads it only in its newer versions.
  */
 export function exifOrientation(jpeg: Buffer): number {
-  for (let at = 2; at + 4 <= jpeg.length && jpeg[at] === 0xff;) {
-    const [marker, length] = [jpeg[at + 1], jpeg.readUInt16BE(at + 2)];
-    if (marker === 0xda || length < 2) return 1; // the picture begins
-    const segment = jpeg.subarray(at + 4, at + 2 + length);
-    if (marker === 0xe1 && segment.toString('latin1', 0, 6) === 'Exif\0\0') return orientationOf(segment.subarray(6));
-    at += 2 + length;
-  }
+  for (const { marker, data } of jpegSegments(jpeg))
+    if (marker === 0xe1 && data.toString('latin1', 0, 6) === 'Exif\0\0') return orientationOf(data.subarray(6));
   return 1;
 }
 

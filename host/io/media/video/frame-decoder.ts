@@ -1,13 +1,9 @@
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
-import { endChild } from '../../../base/processes/index.ts';
 import { videoReadingError } from '../errors.ts';
-import { spawnFfmpeg } from '../ffmpeg.ts';
 import { complaint } from '../probe.ts';
 import type { MediaSource } from '../types.ts';
 import type { Size } from '../image/size.ts';
+import type { Pausable } from './in-turns.ts';
+import { PictureProcess, type Spare } from './picture-process.ts';
 import type { VideoTrack } from './video-track.ts';
 
 export interface FrameDecoderOptions {
@@ -20,6 +16,7 @@ export interface FrameDecoderOptions {
   readonly before: readonly string[];
   /** An expression of ffmpeg's filter `select`. */
   readonly select: string;
+  readonly spare: Spare;
   readonly cpuSeconds: number;
   readonly signal: AbortSignal;
 }
@@ -28,50 +25,28 @@ export interface FrameDecoderOptions {
 export interface RawFrame {
   /** Seconds, as the file counts them. */
   readonly time: number;
-  /** Red, green and blue of each pixel, row by row from the top. Overwritten by the next frame. */
+  /** Red, green and blue of each pixel, row by row from the top. */
   readonly pixels: Buffer;
 }
 
-/** Times in the list of frames are whole numbers of this part of a second. */
-const TICKS = 1_000_000;
-const STDERR_CHARS = 20_000;
-
-/**
- * One ffmpeg that decodes pictures. It writes pixels to its stdout, where it waits until somebody reads them. Their
- * times come through descriptor 3.
- */
-export class FrameDecoder implements AsyncDisposable {
+/** One ffmpeg that decodes pictures to pixels. It waits until somebody asks for the next one. */
+export class FrameDecoder implements AsyncDisposable, Pausable {
   readonly #options: FrameDecoderOptions;
-  readonly #child: ChildProcess;
-  readonly #closed: Promise<unknown>;
-  readonly #chunks: AsyncIterator<Buffer>;
-  readonly #lines: AsyncIterator<string>;
-  readonly #pixels: Buffer;
-  #rest: Buffer | undefined;
-  #stderr = '';
+  readonly #process: PictureProcess;
   #decoded = 0;
 
   /** Starts to decode. The signal ends it. */
   constructor(options: FrameDecoderOptions) {
     this.#options = options;
-    const { ffmpegPath, path, track, size, before, select, cpuSeconds, signal } = options;
-    this.#pixels = Buffer.allocUnsafeSlow(3 * size.width * size.height);
-    const after = [
-      ...['-map', `0:${track.stream}`, '-an', '-sn', '-dn', '-vf', filtersOf(track, size, select)],
-      // The times of the frames are kept as they are.
-      ...['-fps_mode', 'passthrough', '-enc_time_base', `1:${TICKS}`, '-c:v', 'rawvideo', '-pix_fmt', 'rgb24'],
-      ...['-f', 'tee', '[f=rawvideo:flush_packets=1]pipe:1|[f=framecrc:flush_packets=1]pipe:3'],
-    ];
-    this.#child = spawnFfmpeg(ffmpegPath, ['-v', 'error', '-copyts', ...before], path, after, {
-      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
-      cpuSeconds,
-      signal,
+    const { ffmpegPath, path, track, size, before, select, spare, cpuSeconds, signal } = options;
+    const mostBytes = 3 * size.width * size.height;
+    this.#process = new PictureProcess({
+      ...{ ffmpegPath, path, mostBytes, spare, cpuSeconds, signal, before: ['-copyts', ...before] },
+      after: [
+        ...['-map', `0:${track.stream}`, '-an', '-sn', '-dn', '-vf', filtersOf(track, size, select)],
+        ...['-c:v', 'rawvideo', '-pix_fmt', 'rgb24'],
+      ],
     });
-    this.#closed = once(this.#child, 'close').catch((error: unknown) => error);
-    this.#child.stderr?.on('data', (text: Buffer) => (this.#stderr = `${this.#stderr}${text}`.slice(-STDERR_CHARS)));
-    this.#chunks = this.#child.stdout![Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-    const list = this.#child.stdio[3] as Readable;
-    this.#lines = createInterface({ input: list })[Symbol.asyncIterator]();
   }
 
   /**
@@ -79,55 +54,37 @@ export class FrameDecoder implements AsyncDisposable {
    * `VideoReadingException` if that is nothing, or the signal's reason.
    */
   async next(): Promise<RawFrame | undefined> {
-    if (!(await this.#fill())) {
-      await this.#closed;
-      this.#requireSuccess();
-      return undefined;
+    const picture = await this.#process.next();
+    if (picture) {
+      this.#decoded += 1;
+      return { time: picture.time / 1e6, pixels: picture.bytes };
     }
-    for (;;) {
-      const { value: line, done } = await this.#lines.next();
-      const [, ticks] = /^0, +\S+ +(-?\d+), +\d+, +\d+, 0x/.exec(line ?? '') ?? [];
-      if (ticks !== undefined) {
-        this.#decoded += 1;
-        return { time: Number(ticks) / TICKS, pixels: this.#pixels };
-      }
-      if (done) {
-        this.#options.signal.throwIfAborted();
-        throw videoReadingError(this.#options.source, 'the decoder gave a frame without its time');
-      }
-    }
+    this.#requireSuccess();
+    return undefined;
+  }
+
+  pause(): boolean {
+    return this.#process.pause();
+  }
+
+  continue(): void {
+    this.#process.continue();
   }
 
   /** Ends ffmpeg. Resolves when it has ended. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    endChild(this.#child, 0);
-    this.#child.stdout?.destroy();
-    await this.#closed;
-  }
-
-  /** Reads one frame. Returns whether there was one. */
-  async #fill(): Promise<boolean> {
-    for (let filled = 0; filled < this.#pixels.length;) {
-      const chunk = this.#rest ?? (await this.#chunks.next()).value;
-      if (!chunk) return false;
-      const copied = chunk.copy(this.#pixels, filled);
-      this.#rest = copied < chunk.length ? chunk.subarray(copied) : undefined;
-      filled += copied;
-    }
-    return true;
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#process[Symbol.asyncDispose]();
   }
 
   #requireSuccess(): void {
     const { source, path, signal } = this.#options;
     signal.throwIfAborted();
-    const { exitCode, signalCode } = this.#child;
-    if (signalCode === 'SIGXCPU' || signalCode === 'SIGKILL')
+    const { stderr, code, signal: killedBy } = this.#process.end;
+    if (killedBy === 'SIGXCPU' || killedBy === 'SIGKILL')
       throw videoReadingError(source, 'decoding the frames took too long');
-    if (exitCode === 0 && (this.#decoded > 0 || this.#stderr === '')) return;
+    if (code === 0 && (this.#decoded > 0 || stderr === '')) return;
     const why =
-      signalCode === null
-        ? (missingPart(this.#stderr) ?? complaint(this.#stderr, path))
-        : `the decoder was killed by ${signalCode}`;
+      killedBy === null ? (missingPart(stderr) ?? complaint(stderr, path)) : `the decoder was killed by ${killedBy}`;
     throw videoReadingError(source, `the video track cannot be decoded (${why})`);
   }
 }

@@ -2,10 +2,12 @@ import { AanaError } from '../../../base/core/errors.ts';
 import type { FrameOptions } from '../../../base/schemas/index.ts';
 import { mediaTooLongError } from '../errors.ts';
 import type { Probe } from '../probe.ts';
-import type { MediaSource } from '../types.ts';
+import type { FrameWorkOptions, MediaSource } from '../types.ts';
 import { FrameDecoder, type RawFrame } from './frame-decoder.ts';
 import { type FramePlan, frameSize, planFrames } from './frame-plan.ts';
 import type { Size } from '../image/size.ts';
+import type { Pausable } from './in-turns.ts';
+import type { Spare } from './picture-process.ts';
 import { shownTrack, type VideoTrack } from './video-track.ts';
 
 export interface DecodeFramesOptions {
@@ -13,6 +15,9 @@ export interface DecodeFramesOptions {
   readonly source: MediaSource;
   readonly maxDurationS: number;
   readonly signal: AbortSignal;
+  /** Memory for the next frame. */
+  readonly spare: Spare;
+  readonly onDecoded?: FrameWorkOptions['onDecoded'];
 }
 
 /** Seconds that a video may be longer than the limit, because durations are rounded. */
@@ -23,6 +28,10 @@ const ROUNDING_S = 1e-3;
 const FRAMES_NEAR = 2.5;
 /** Frames in a second where the file does not say it. */
 const DEFAULT_RATE = 25;
+/** Frames in a second of almost all videos, at most. */
+const MAX_RATE = 60;
+/** Frames from a key frame to a time, about. */
+const SOUGHT_FRAMES = 100;
 /** Seconds before a time from which it is sought, because in some containers seeking ends later than it should. */
 const REWINDS_S = [0, 10, 60];
 /** Times of frames are rounded to this part of a second. */
@@ -35,7 +44,11 @@ const FROM_START: Place = [];
 /** The frames that a caller has chosen. */
 export interface ChosenFrames {
   readonly size: Size;
-  /** Times are seconds from the start of the file. Pixels are overwritten by the next frame. */
+  /** Whether each is sought by itself, which costs the start of a process. */
+  readonly areSought: boolean;
+  /** What decodes them now. */
+  readonly decoder: Pausable;
+  /** Times are seconds from the start of the file. */
   readonly frames: AsyncGenerator<RawFrame, void, undefined>;
 }
 
@@ -52,14 +65,17 @@ export function chooseFrames(
   const { source, maxDurationS } = decoding;
   const { duration } = probe.info;
   const track = shownTrack(probe.videoTracks);
-  if (!track) return { size: { width: 1, height: 1 }, frames: none() };
+  if (!track) return { size: { width: 1, height: 1 }, decoder: idle, areSought: false, frames: none() };
   if (duration !== undefined && duration > maxDurationS + SPARE_SECONDS)
     throw mediaTooLongError(source, maxDurationS, duration);
   const size = frameSize(track, options, source);
   const plan = planFrames(options, probe, source);
   const decoder = new Decoding(path, probe, track, size, decoding);
-  return { size, frames: plan.kind === 'seek' ? sought(decoder, plan) : decoded(decoder, plan) };
+  if (plan.kind === 'seek') return { size, decoder, areSought: true, frames: sought(decoder, plan) };
+  return { size, decoder, areSought: false, frames: decoded(decoder, plan) };
 }
+
+const idle: Pausable = { pause: () => false, continue() {} };
 
 async function* none(): AsyncGenerator<RawFrame, void, undefined> {}
 
@@ -69,10 +85,19 @@ async function* decoded(
 ): AsyncGenerator<RawFrame, void, undefined> {
   await using decoder = decoding.decode(select, onlyKeyframes ? ['-skip_frame', 'nokey'] : []);
   let last = -1;
+  let decodedUntil = 0;
+  const tell = (until: number): void => {
+    decoding.tellDecoded(onlyKeyframes ? 1 : Math.max(1, decoding.framesIn(until - decodedUntil)));
+    decodedUntil = until;
+  };
   for (let count = 0; count < most;) {
     const next = await decoder.next();
-    if (!next) return;
+    if (!next) {
+      tell(Math.max(decodedUntil, decoding.duration ?? 0));
+      return;
+    }
     const frame = decoding.placed(next);
+    tell(frame.time);
     if (interval !== undefined) {
       // The filter forgets what it has chosen where the pictures change their size.
       const number = Math.floor((frame.time + TICK_S) / interval);
@@ -91,6 +116,7 @@ async function* sought(
   if (which === 'shown') {
     for (const time of times) {
       const frame = await decoding.shownAt(time);
+      decoding.tellDecoded(SOUGHT_FRAMES);
       if (frame) yield frame;
     }
     return;
@@ -99,6 +125,7 @@ async function* sought(
   for (const time of times) {
     if (time <= last) continue; // no frame begins between this time and the last frame
     const frame = await decoding.firstFrom(time);
+    decoding.tellDecoded(SOUGHT_FRAMES);
     if (!frame) return;
     last = frame.time;
     yield frame;
@@ -106,32 +133,54 @@ async function* sought(
 }
 
 /** Runs ffmpeg for the frames of one track. */
-class Decoding {
+class Decoding implements Pausable {
   readonly #path: string;
   readonly #start: number;
-  readonly #duration: number;
+  /** Seconds. Undefined if the file does not say it. */
+  readonly duration: number | undefined;
   readonly #track: VideoTrack;
   readonly #size: Size;
   readonly #options: DecodeFramesOptions;
   /** Whether a frame was found by seeking, so that the file has an index. */
   #canSeek = false;
+  #running: FrameDecoder | undefined;
 
   constructor(path: string, { start = 0, info }: Probe, track: VideoTrack, size: Size, options: DecodeFramesOptions) {
     this.#path = path;
     this.#start = start;
-    this.#duration = info.duration ?? Infinity;
+    this.duration = info.duration;
     this.#track = track;
     this.#size = size;
     this.#options = options;
   }
 
   decode(select: string, before: readonly string[]): FrameDecoder {
-    const { ffmpegPath, source, maxDurationS, signal } = this.#options;
-    return new FrameDecoder({
-      ...{ ffmpegPath, source, signal, path: this.#path, track: this.#track, size: this.#size, before, select },
+    const { ffmpegPath, source, maxDurationS, spare, signal } = this.#options;
+    this.#running = new FrameDecoder({
+      ...{ ffmpegPath, source, spare, signal, path: this.#path, track: this.#track, size: this.#size, before, select },
       // One thread decodes a second of 4K video in up to 3 s.
       cpuSeconds: 60 + 4 * maxDurationS,
     });
+    return this.#running;
+  }
+
+  /** Returns about how many frames so many seconds have. Some files of a variable rate say far too much. */
+  framesIn(seconds: number): number {
+    return seconds * Math.min(this.#track.frameRate ?? DEFAULT_RATE, MAX_RATE);
+  }
+
+  /** Tells that so many frames were decoded. */
+  tellDecoded(frames: number): void {
+    const { width, height } = this.#track.size ?? this.#size;
+    this.#options.onDecoded?.(frames * width * height);
+  }
+
+  pause(): boolean {
+    return this.#running?.pause() ?? false;
+  }
+
+  continue(): void {
+    this.#running?.continue();
   }
 
   /** Returns the frame with its time from the start of the file. Throws for one beyond the limit. */
@@ -147,7 +196,7 @@ class Decoding {
    * is usually within the last frames before; a video that stands still needs those from the key frame on.
    */
   async shownAt(time: number): Promise<RawFrame | undefined> {
-    const until = Math.min(time, this.#duration) + ROUNDING_S;
+    const until = Math.min(time, this.duration ?? Infinity) + ROUNDING_S;
     const near = until - this.#lengthOf(FRAMES_NEAR);
     return this.#seek(until, async (place) => {
       const { last, later } = await this.#lastUntil(until, place, this.#fromOn(near));
@@ -193,7 +242,7 @@ class Decoding {
     for (let next = await decoder.next(); next; next = await decoder.next()) {
       const frame = this.placed(next);
       if (frame.time > until) return last ? { last } : { later: frame };
-      last = { time: frame.time, pixels: Buffer.from(frame.pixels) };
+      last = frame;
     }
     return last ? { last } : {};
   }

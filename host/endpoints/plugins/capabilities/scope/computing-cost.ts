@@ -1,3 +1,5 @@
+import type { ImageInfo } from '../../ports.ts';
+
 /**
  * Milliseconds of computing that the host charges a guest for work in child processes, in other threads and after the
  * first wait of a call. They count against the same limit as the guest's own computing (`cpu_ms`). The numbers are
@@ -10,10 +12,13 @@ export const computingCost = {
   piece: (bytes: number): number => 0.1 + bytes / 600_000,
   /** Decoding this many seconds of audio. */
   audio: (seconds: number): number => 20 + seconds / 2,
-  /** Decoding a frame of a video. */
+  /** Returning a frame of a video. */
   frame: 10,
-  /** Decoding and scaling this many pixels. */
-  pixels: (count: number): number => 20 + count / 100_000,
+  /** Decoding this many pixels of a video for a frame. */
+  decoded: (pixels: number): number => pixels / 20_000_000,
+  /** Decoding and scaling an image, or a frame, for which no process is started. `result` are pixels that return. */
+  conversion: ({ width, height, format }: ImageInfo, result = 0): number =>
+    (format === 'rawvideo' ? 1 : 20) + (width * height + result) / 100_000,
   /** Finding the words in so many characters of texts. */
   words: (chars: number): number => chars / 8_000,
   /** Checking and storing vectors of so many numbers together. */

@@ -24,7 +24,7 @@ export async function heldImages(scope: CapabilityScope, handles: readonly numbe
 function decodedImage(scope: CapabilityScope, image: ImagePort): Promise<ImageReference> {
   const known = decoded.get(image);
   if (known) return known;
-  scope.charge(computingCost.pixels(image.info.width * image.info.height));
+  scope.charge(computingCost.conversion(image.info));
   const reference = image.forModel({ signal: scope.signal, traceparent: scope.context.traceparent });
   decoded.set(image, reference);
   reference.catch(() => decoded.delete(image)); // the next attempt may succeed
