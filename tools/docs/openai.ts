@@ -487,9 +487,9 @@ A model that takes images also takes videos in \`/v1/chat/completions\`, and so 
 of \`fps\`, or with \`scenes\` those at which a new scene begins. \`mm_processor_kwargs.fps\` is the same as \
 \`fps\`.
 - All videos of a request have at most \`openai.video_input.max_frames\` frames, of at most 768 pixels a side, or 1280 \
-if their texts are read. More are thinned evenly. So are those for which the context has no room beside the answer (\`max_tokens\`, at most half \
-of the context): \`usage.prompt_tokens_details.dropped_frames\` has their number. Texts that another deployment has \
-read in frames are not left out: a request whose texts do not fit is refused.
+if their texts are read. More are thinned evenly. So are those for which the context has no room beside the answer \
+(\`max_tokens\`, at most half of the context): \`usage.prompt_tokens_details.dropped_frames\` has their number. \
+Texts that another deployment has read in frames are not left out: a request whose texts do not fit is refused.
 - The video is a data URL or an address, which is fetched as those of images are, within the limits of \
 [media](media.md). Data URLs count against \`openai.image_input.max_bytes\`. \`data:video/jpeg;base64,\` with \
 pictures between commas is a video without times. A dialog has at most 64 of these, images and audio together.
