@@ -174,6 +174,7 @@ export class Services {
       weightOf,
       models: this.models,
       network: { ...networkSettings(config) },
+      socketsDir: config.runtime_dir,
       beforeReplicas: async () => this.#native,
       buildImages: (preparing) => this.#build(preparing, true),
       machine: (started) =>

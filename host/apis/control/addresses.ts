@@ -2,6 +2,7 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fail } from '../../base/core/errors.ts';
+import { REPLICA_SOCKET } from '../../base/core/net/unix-socket.ts';
 import { Address } from './protocol.ts';
 
 /** Selects a server if several run. */
@@ -10,9 +11,14 @@ export interface Choice {
   readonly port?: number | undefined;
 }
 
-/** Returns the running servers of this user with address files in `dir`. Removes files of ended servers. */
+/**
+ * Returns the running servers of this user with address files in `dir`. Removes files of servers and replicas that have
+ * ended.
+ */
 export async function runningServers(dir: string): Promise<Address[]> {
-  const names = (await readdir(dir).catch(() => [])).filter((name) => name.endsWith('.json'));
+  const all = await readdir(dir).catch(() => []);
+  const names = all.filter((name) => name.endsWith('.json'));
+  await Promise.all(all.filter((name) => name.endsWith(REPLICA_SOCKET)).map((name) => removeEnded(join(dir, name))));
   const found = await Promise.all(
     names.map(async (name) => {
       const file = join(dir, name);
@@ -24,6 +30,10 @@ export async function runningServers(dir: string): Promise<Address[]> {
     }),
   );
   return found.filter((address) => address !== undefined).sort((a, b) => a.port - b.port);
+}
+
+async function removeEnded(socket: string): Promise<void> {
+  if (!(await isListening(socket))) await rm(socket, { force: true });
 }
 
 /** Returns the running servers of this user that match `choice`. */

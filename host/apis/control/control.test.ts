@@ -34,7 +34,10 @@ const app = {
     if (name === 'none') throw new AanaError('PluginNotFound', 'not-found', 'there is no plugin none');
     return [{ name, outcome: 'reloaded', detail: 'version 1' }];
   },
-  handle: () => ({ call: async () => 'called' }),
+  openAudio: async () => ({ channels: [], sample_rate: 16_000, duration: 0, [Symbol.asyncDispose]: async () => {} }),
+  watchDeployments: async function* () {
+    yield { revision: 1, removed: [], changed: [] };
+  },
 };
 const face = createHttpFace({
   ...{ title: 'control', version: '1.2.3', limits: LIMITS, tempDir: tmpdir(), log: silentLogger },
@@ -54,7 +57,7 @@ async function start(dir: string, port = 8000): Promise<ControlServer> {
 }
 const reload = async (dir: string, name?: string, choice: Choice = {}): Promise<unknown> =>
   (await askOperator({ runtimeDir: dir, ...choice }, 'post /api/plugins/reload', { query: { name } })).plugins;
-const CALL = { deployment: 'sample', method: 'echo', args: {} };
+const CLOSE = { id: 'none' };
 const reasonOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(String, (error: Error) => `${error.name}: ${error.message}`);
 
@@ -84,17 +87,20 @@ Control('carries a command and its answer, or its error', async () => {
   assert.is(await reasonOf(reload(folder, 'none')), 'PluginNotFound: there is no plugin none');
 });
 
-Control('carries calls of deployments as frames', async () => {
+Control('carries operations as frames', async () => {
   await start(folder);
   await using connection = await ControlConnection.open(await chooseServer(folder));
-  assert.is(await connection.call('deployments.call', CALL), 'called');
+  assert.is(await connection.call('audio.close', CLOSE), null);
+  const changes: unknown[] = [];
+  for await (const batch of connection.stream('deployments.watch', {})) changes.push(...batch);
+  assert.equal(changes, [{ revision: 1, removed: [], changed: [] }]);
   assert.match(
-    await reasonOf(connection.call('stop' as 'deployments.call', CALL)),
+    await reasonOf(connection.call('stop' as 'audio.close', CLOSE)),
     /^ControlProtocolError: there is no operation stop; the application has another version/,
   );
   assert.match(
-    await reasonOf(connection.call('deployments.stream' as 'deployments.call', CALL)),
-    /the operation deployments\.stream is a stream$/,
+    await reasonOf(connection.call('deployments.watch' as 'audio.close', CLOSE)),
+    /the operation deployments\.watch is a stream$/,
   );
   assert.match(
     await reasonOf(connection.call('audio.close', { id: 'x', all: true } as never)),
@@ -146,7 +152,7 @@ for (const [what, bytes] of [
     const { socket, ended } = await bare();
     socket.write(bytes);
     await ended;
-    assert.is(await other.call('deployments.call', CALL), 'called');
+    assert.is(await other.call('audio.close', CLOSE), null);
     await other.close();
   });
 }
@@ -163,9 +169,9 @@ Control('a connection that sends half a frame affects nobody else, and ends with
 Control('a call whose number is in use is refused, and the first call is answered', async () => {
   await start(folder);
   const { socket, received, ended } = await bare();
-  const call = frame(2, JSON.stringify({ id: 1, method: 'deployments.call', args: CALL, stream: false }));
+  const call = frame(2, JSON.stringify({ id: 1, method: 'audio.close', args: CLOSE, stream: false }));
   socket.write(Buffer.concat([call, call]));
-  while (!/call number 1 is already in use/.test(received().toString()) || !/called/.test(received().toString()))
+  while (!/call number 1 is already in use/.test(received().toString()) || !/"value":null/.test(received().toString()))
     await once(socket, 'data');
   socket.destroy();
   await ended;

@@ -1,18 +1,10 @@
 import * as z from 'zod';
-import { HandleOptions } from '../../inference/deployments/handle/handle-options.ts';
+import { TableChange } from '../../inference/deployments/routing/table.ts';
 import { AudioReference } from '../../base/schemas/media-references.ts';
-import { anyObject } from '../../base/schemas/bounds.ts';
 
 /** Characters of a path or a URL. */
 const MAX_PATH = 4096;
 
-const name = z.string().min(1).max(200);
-const call = z.strictObject({
-  deployment: name,
-  method: name,
-  args: anyObject,
-  retry: HandleOptions.prefault({}),
-});
 const audioSource = z
   .strictObject({ path: z.string().min(1).max(MAX_PATH).optional(), url: z.string().min(1).max(MAX_PATH).optional() })
   .refine(
@@ -22,11 +14,15 @@ const audioSource = z
 
 /**
  * What other processes do with deployments and audio, by name, with the schema of the arguments and of the answer, or
- * of each value of a stream. Everything else that they do is a route for admins.
+ * of each value of a stream, and with the argument whose values the caller sends meanwhile, if there is one. Everything
+ * else that they do is a route for admins.
  */
 export const operations = {
-  'deployments.call': { args: call, value: z.unknown(), streams: false },
-  'deployments.stream': { args: call, value: z.unknown(), streams: true },
+  /**
+   * The table of deployments and its changes. The caller is a host of its own from then on: it calls replicas directly,
+   * and feeds what it sees of them.
+   */
+  'deployments.watch': { args: z.strictObject({}), feed: 'reports', value: TableChange, streams: true },
   /**
    * Decodes the audio of a file of this user or of a URL. The audio is kept until `audio.close` or the end of the
    * connection.
@@ -34,9 +30,15 @@ export const operations = {
   'audio.open': {
     args: z.strictObject({ source: audioSource, channels: z.enum(['mix', 'separate']).default('mix') }),
     value: z.object({ id: z.string(), duration: z.number(), reference: AudioReference }),
+    feed: undefined,
     streams: false,
   },
-  'audio.close': { args: z.strictObject({ id: z.string().max(200) }), value: z.null(), streams: false },
+  'audio.close': {
+    args: z.strictObject({ id: z.string().max(200) }),
+    feed: undefined,
+    value: z.null(),
+    streams: false,
+  },
 } as const;
 
 type Operations = typeof operations;

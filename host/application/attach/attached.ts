@@ -1,8 +1,12 @@
 import { connect, type AttachOptions, type RunningApplication } from '../../apis/control/client/index.ts';
 import type { Config } from '../../base/config/index.ts';
 import { matchingServers } from '../../apis/control/index.ts';
-import { fail } from '../../base/core/errors.ts';
-import type { AnyDeployment, HandleOf, HandleOptionsInput } from '../../inference/deployments/index.ts';
+import {
+  type AnyDeployment,
+  deploymentNotFound,
+  type HandleOf,
+  type HandleOptionsInput,
+} from '../../inference/deployments/index.ts';
 import { type DeploymentMethods, socketPath } from '../../apis/http/index.ts';
 
 /** The application in another process that an `AanaApp` is attached to. */
@@ -46,9 +50,6 @@ export class Attached {
   #find(name: string): DeploymentMethods {
     const deployment = this.#deployments.get(name);
     if (deployment) return deployment;
-    const known = [...this.#deployments.keys()].join(', ') || 'none';
-    throw fail('DeploymentNotFound', `there is no deployment ${name}; deployments are: ${known}`, {
-      data: { deployment: name },
-    });
+    throw deploymentNotFound(name, this.#deployments.keys());
   }
 }

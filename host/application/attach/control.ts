@@ -134,6 +134,7 @@ export function controlledApplication({
     plugins: () => app.plugins(),
     reloadPlugins: (name) => app.reloadPlugins(name),
     handle: (name: string, retry?: HandleOptionsInput) => deployments.handle(name, retry),
+    watchDeployments: (reports, signal) => deployments.watch(reports, signal),
     scaleDeployment: (name, replicas) => app.scaleDeployment(name, replicas),
     loadDeployment: (name) => app.loadDeployment(name),
     unloadDeployment: (name, options) => app.unloadDeployment(name, options),

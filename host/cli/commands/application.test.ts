@@ -110,7 +110,7 @@ Commands('logs prints the latest lines, or those of one deployment, as text and 
   assert.is((await logs({ lines: 1 })).length, 1);
   assert.ok(
     (await logs()).some((line) =>
-      / INFO {2}Deployed successfully\. area=application deployments=2 endpoints=0/.test(line),
+      / INFO {2}Deployed successfully\. area=application deployments=2 endpoints=1/.test(line),
     ),
   );
   assert.ok((await logs({ deployment: 'sample' })).some((line) => line.includes('replica lost, restarting')));
@@ -126,18 +126,18 @@ Commands('logs prints the latest lines, or those of one deployment, as text and 
 
 Commands('traces prints the last failed requests, and those of one trace with their spans', async () => {
   const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
-  await using app = await connect({ runtime_dir: served.runtimeDir });
-  const sample = await app.handle('sample');
-  const failed = sample
-    .call('failInference', {}, { traceparent: `00-${trace}-00f067aa0ba902b7-01` })
-    .catch((error: unknown) => (error as Error).name);
-  assert.is(await failed, 'InferenceException');
+  const failed = await fetch(`${served.url}/fail`, {
+    method: 'POST',
+    body: new URLSearchParams({ body: '{}' }),
+    headers: { traceparent: `00-${trace}-00f067aa0ba902b7-01` },
+  });
+  assert.is(failed.status, 500);
   const { out } = await output((to) => applicationTraces(to, undefined, false));
-  assert.match(out, new RegExp(`^20\\S+Z +\\d+\\.\\d ms ${trace} aana\\.deployment\\.call InferenceException\n`));
+  assert.match(out, new RegExp(`^20\\S+Z +\\d+\\.\\d ms ${trace} POST /fail InferenceException\n`));
   const spans = (await output((to) => applicationTraces(to, trace, false))).out.split('\n');
   assert.match(
-    spans[1] ?? '',
-    /^ +0\.0 ms +\d+\.\d ms aana\.deployment\.call InferenceException aana\.deployment=sample /,
+    spans[2] ?? '',
+    /^ +\d+\.\d ms +\d+\.\d ms +aana\.deployment\.call InferenceException aana\.deployment=sample /,
   );
   const [report] = JSON.parse((await output((to) => applicationTraces(to, trace, true))).out) as {
     spans: { parent_span_id: string }[];

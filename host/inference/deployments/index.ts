@@ -30,12 +30,14 @@ export {
   type DeployOptions,
   type UpdateOptions,
 } from './manager/deployment-manager.ts';
+export { deploymentNotFound } from './manager/deployment-not-found.ts';
+export { RoutedDeployments } from './routing/routed-deployments.ts';
+export type { TableChange } from './routing/table.ts';
 export { DeviceReport } from './placement/device-plan.ts';
 export { changedOptions, kindOfChange } from './manager/kind-of-change.ts';
 export { checkAffinity } from './placement/affinity.ts';
 export { defaultCpus } from './placement/cpu-plan.ts';
 export { DeploymentOptions, type DeploymentOptionsInput } from './class/deployment-options.ts';
-export { callOptionsOf, rpcOptionsOf } from './handle/remote-calls.ts';
 export type { CallLimits } from './handle/limited-handle.ts';
 export { HandleOptions, type HandleOptionsInput } from './handle/handle-options.ts';
 export { CaptionConfig, CaptionDeployment } from './builtin/caption-deployment.ts';

@@ -1,9 +1,11 @@
-export type { CallProgress } from './calls/replica-calls.ts';
+export type { CallProgress, SetCallOptions } from './calls/replica-calls.ts';
 export type { Member } from './set/fleet.ts';
 export { InferenceException } from './process/inference-exception.ts';
 export { isReplica } from './process/in-replica.ts';
 export { callWithRetry, type RetryOptions, streamWithRetry } from './calls/retry.ts';
-export { ReplicaSet, type ReplicaSetOptions } from './set/replica-set.ts';
+export { type ConnectReplica, connectReplica } from './remote/remote-replica.ts';
+export { RoutedSet } from './remote/routed-set.ts';
+export { ReplicaSet, type ReplicaSetOptions, type SharedSet } from './set/replica-set.ts';
 export { failedDeployment } from './set/set-errors.ts';
 export type { Reservation } from './pool/workload.ts';
 export type { MakeRoom } from './set/replica-keeper.ts';

@@ -8,6 +8,10 @@ import type { CallAnswer, CallRequest, ReconfigureFrame } from './frames.ts';
 export interface RpcCallOptions extends RequestContext {
   /** The model that the caller has named, of a deployment with many. */
   readonly multiplexedModelId?: string | undefined;
+  /** Whether the call takes a place beyond the number of calls that the replica runs. */
+  readonly beyond?: boolean | undefined;
+  /** Beginning of messages about its arguments, if they were only checked against JSON Schemas. */
+  readonly unchecked?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Called with the part of the call that is done, from 0 to 1, if the method reports it. It only rises. */
   readonly onProgress?: ((fraction: number) => void) | undefined;
@@ -21,6 +25,9 @@ export interface RpcCallOptions extends RequestContext {
    */
   readonly onSettled?: (loss?: Error) => void;
 }
+
+/** The error of a call that the other end did not begin, because it has no place. It can be made again. */
+export const CALL_NOT_BEGUN: Error = new Error('the other end had no place for the call');
 
 interface OpenCall {
   onValue(value: unknown): void;
@@ -105,6 +112,9 @@ export class CallClient {
       case 'error':
         this.#close(frame.id, (call) => call.onError(fromErrorRecord(frame.error)));
         return;
+      case 'full':
+        this.#close(frame.id, (call) => call.onError(CALL_NOT_BEGUN));
+        return;
       case 'call-progress':
         this.#calls.get(frame.id)?.onProgress?.(frame.fraction);
         return;
@@ -183,7 +193,7 @@ function callFrame(
   method: string,
   args: Record<string, unknown>,
   stream: boolean,
-  { feed, onProgress, multiplexedModelId, ...context }: RpcCallOptions,
+  { feed, onProgress, multiplexedModelId, beyond, unchecked, ...context }: RpcCallOptions,
 ): CallRequest {
   const progress = onProgress !== undefined && { progress: true };
   const wire = toWireContext(context);
@@ -197,6 +207,8 @@ function callFrame(
     feed: feed?.name,
     parent,
     multiplexedModelId,
+    beyond,
+    unchecked,
     context: wire,
     ...progress,
   };

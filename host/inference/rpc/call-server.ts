@@ -3,7 +3,7 @@ import { cancelledError, fail, toErrorRecord } from '../../base/core/errors.ts';
 import { fromWireContext, type RequestContext } from '../../base/core/request-context.ts';
 import { FeedReceiver } from './feed.ts';
 import { type Deferred, deferred } from '../../base/core/deferred.ts';
-import { type CallAnswer, type CallRequest, STREAM_WINDOW } from './frames.ts';
+import { type CallAnswer, type CallRequest, FEED_WINDOW, protocolError, STREAM_WINDOW } from './frames.ts';
 import type { ServedMethods } from './method.ts';
 
 type CallFrame = Extract<CallRequest, { type: 'call' }>;
@@ -27,29 +27,50 @@ interface Batch {
   readonly values: readonly unknown[];
 }
 
+/** What limits the calls that run at the same time. */
+export interface CallPlaces {
+  /** Takes a place for a call, until {@link end}. Returns false when there is none. */
+  begin(beyond: boolean): boolean;
+  end(): void;
+}
+
+export interface CallServerOptions {
+  /** Returns the facts of the request that a call is for. Default: those that its frame has. */
+  readonly contextOf?: ((frame: CallFrame) => RequestContext) | undefined;
+  /** Default: any number of calls run at the same time. A call without a place gets `full`. */
+  readonly places?: CallPlaces | undefined;
+  /** Added to the number of a call, for methods. Default: 0. */
+  readonly firstNumber?: number | undefined;
+}
+
 /** The answering end of a connection. Runs all calls of the other end at the same time. */
 export class CallServer {
   readonly #methods: ServedMethods;
   readonly #send: (frame: CallAnswer) => void;
   readonly #contextOf: (frame: CallFrame) => RequestContext;
+  readonly #places: CallPlaces | undefined;
+  readonly #firstNumber: number;
   readonly #calls = new Map<number, RunningCall>();
   readonly #pending = new Map<number, unknown[]>();
   #flushing = false;
 
-  /** `contextOf` returns the facts of the request that a call is for. Default: those that its frame has. */
   constructor(
     methods: ServedMethods,
     send: (frame: CallAnswer) => void,
-    contextOf: (frame: CallFrame) => RequestContext = ({ context }) => fromWireContext(context),
+    { contextOf = ({ context }) => fromWireContext(context), places, firstNumber = 0 }: CallServerOptions = {},
   ) {
     this.#methods = methods;
     this.#send = send;
     this.#contextOf = contextOf;
+    this.#places = places;
+    this.#firstNumber = firstNumber;
   }
 
+  /** Throws `ReplicaProtocolError` for a call whose number is in use. */
   onRequest(frame: CallRequest): void {
     switch (frame.type) {
       case 'call':
+        if (this.#calls.has(frame.id)) throw protocolError(`call number ${frame.id} is already in use`);
         void this.run(frame);
         return;
       case 'cancel':
@@ -71,6 +92,10 @@ export class CallServer {
 
   /** Runs one call to its end. Never rejects. */
   async run(frame: CallFrame): Promise<void> {
+    if (this.#places?.begin(frame.beyond === true) === false) {
+      this.#send({ type: 'full', id: frame.id });
+      return;
+    }
     const call: RunningCall = {
       id: frame.id,
       streamOf: frame.stream ? frame.parent : undefined,
@@ -84,20 +109,24 @@ export class CallServer {
       failure: undefined,
     };
     this.#calls.set(frame.id, call);
+    if (call.feed) this.#send({ type: 'taken', id: frame.id, values: FEED_WINDOW });
     try {
       const method = Object.hasOwn(this.#methods, frame.method) ? this.#methods[frame.method] : undefined;
       if (!method) throw fail('MethodNotFound', `there is no method ${frame.method}`);
       const args = call.feed && frame.feed !== undefined ? { ...frame.args, [frame.feed]: call.feed } : frame.args;
       const progress = frame.progress === true ? this.#reporter(call) : undefined;
       const { signal } = call.controller;
-      const { id, multiplexedModelId } = frame;
-      const answer = method(args, Object.assign(this.#contextOf(frame), { signal, progress, id, multiplexedModelId }));
+      const { multiplexedModelId, unchecked } = frame;
+      const id = this.#firstNumber + frame.id;
+      const context = { signal, progress, id, multiplexedModelId, unchecked };
+      const answer = method(args, Object.assign(this.#contextOf(frame), context));
       if (frame.stream) await this.#runStream(call, answer);
       else this.#answer({ type: 'result', id: frame.id, value: await answer });
     } catch (error) {
       this.#answer({ type: 'error', id: frame.id, error: toErrorRecord(error) });
     } finally {
       this.#calls.delete(frame.id);
+      this.#places?.end();
     }
   }
 

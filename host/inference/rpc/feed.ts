@@ -16,14 +16,16 @@ type FeedFrame = WithoutId<Extract<CallRequest, { type: 'feed' | 'fed' }>>;
 
 /** The calling end of a feed: asks its source for values and sends them while the method takes them. */
 export class FeedSender {
-  readonly #source: AsyncIterator<unknown>;
+  readonly #values: AsyncIterable<unknown>;
+  /** Undefined before the method takes the first value: the values can be sent into another call. */
+  #source: AsyncIterator<unknown> | undefined;
   readonly #send: (frame: FeedFrame) => void;
-  #window = FEED_WINDOW;
+  #window = 0;
   #room: Deferred<void> | undefined;
   #isStopped = false;
 
   constructor(values: AsyncIterable<unknown>, send: (frame: FeedFrame) => void) {
-    this.#source = values[Symbol.asyncIterator]();
+    this.#values = values;
     this.#send = send;
   }
 
@@ -33,6 +35,7 @@ export class FeedSender {
       for (;;) {
         if (this.#window <= 0) await (this.#room = deferred()).promise;
         if (this.#isStopped) return;
+        this.#source ??= this.#values[Symbol.asyncIterator]();
         const step = await this.#source.next();
         if (this.#isStopped) return;
         if (step.done === true) break;
@@ -45,7 +48,7 @@ export class FeedSender {
     }
   }
 
-  /** Records that the method has taken `values` more values. */
+  /** Records that `values` more values may be sent: at first those that the replica grants to a call that it runs. */
   taken(values: number): void {
     this.#window = Math.min(FEED_WINDOW, this.#window + values);
     this.#room?.resolve();
@@ -56,7 +59,7 @@ export class FeedSender {
     if (this.#isStopped) return;
     this.#isStopped = true;
     this.#room?.resolve();
-    void Promise.resolve(this.#source.return?.()).catch(() => {}); // nobody is left to tell
+    void Promise.resolve(this.#source?.return?.()).catch(() => {}); // nobody is left to tell
   }
 
   #end(error?: ErrorRecord): void {

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { contained } from '../../base/core/net/contained.ts';
-import { encodeFrame, type Frame, FrameDecoder } from './frames.ts';
+import { encodeFrame, type Frame, FrameDecoder, MAX_FRAME_BYTES } from './frames.ts';
 
 export interface FrameListener<In extends Frame> {
   onFrame(frame: In): void;
@@ -25,6 +25,7 @@ const OF_CALLS: ReadonlySet<Frame['type']> = new Set([
   'end',
   'error',
   'taken',
+  'full',
 ]);
 
 /** Sends and receives frames over a socket. */
@@ -33,14 +34,21 @@ export class FrameSocket<In extends Frame, Out extends Frame> {
   readonly #decoder = new FrameDecoder();
   #error: Error | undefined;
 
-  constructor(socket: Duplex, listener: FrameListener<In>) {
+  /** `maxBytes` is the longest frame that is received. Default: that of the protocol. */
+  constructor(socket: Duplex, listener: FrameListener<In>, maxBytes?: number) {
+    if (maxBytes !== undefined) this.#decoder.maxBytes = maxBytes;
     this.#socket = socket;
     const fail = (error: unknown): void => {
       this.#error ??= error instanceof Error ? error : new Error(String(error));
       socket.destroy();
     };
     const take = (bytes: Buffer): void => {
-      for (const frame of this.#decoder.push(bytes)) listener.onFrame(frame as In);
+      this.#decoder.push(bytes);
+      // A frame is decoded when those before it were handled, because one of them may end the connection.
+      for (let frame = this.#decoder.next(); frame; frame = this.#decoder.next()) {
+        listener.onFrame(frame as In);
+        if (socket.destroyed) return;
+      }
     };
     socket.on('data', contained(take, fail));
     socket.on('end', () => socket.destroy());
@@ -52,6 +60,11 @@ export class FrameSocket<In extends Frame, Out extends Frame> {
         (error) => process.emitWarning(error instanceof Error ? error : String(error)),
       ),
     );
+  }
+
+  /** Receives frames of any length that the protocol allows. */
+  receiveAll(): void {
+    this.#decoder.maxBytes = MAX_FRAME_BYTES;
   }
 
   /** Sends a frame, in order. Does nothing after the other side has gone. Throws like {@link encodeFrame}. */

@@ -6,7 +6,17 @@ import { encodeFrame, type Frame, FrameDecoder, MAX_FRAME_BYTES } from './frames
 const Protocol = suite('the frames between host and replica');
 
 const FRAMES: readonly Frame[] = [
-  { type: 'start', implementation: 'file:///x.js', spec: { model: 'café', n: 1 }, artifactsDirs: ['/tmp/é'] },
+  {
+    type: 'start',
+    implementation: 'file:///x.js',
+    spec: { model: 'café', n: 1 },
+    artifactsDirs: ['/tmp/é'],
+    maxOngoing: 2,
+  },
+  { type: 'bounds', maxOngoing: 3 },
+  { type: 'hello', token: 'secret' },
+  { type: 'load', others: 4 },
+  { type: 'full', id: 1 },
   {
     type: 'call',
     id: 1,
@@ -50,14 +60,14 @@ const raw = (length: number, type: number, payload: string): Buffer => {
 };
 
 Protocol('are decoded unchanged from a single buffer', () => {
-  assert.equal(new FrameDecoder().push(WIRE), FRAMES);
+  assert.equal(decoded(new FrameDecoder(), WIRE), FRAMES);
 });
 
 for (const size of [1, 2, 3, 4, 5, 6, 7, 64]) {
   Protocol(`come back as they were, in pieces of ${size} bytes`, () => {
     const decoder = new FrameDecoder();
     const frames: Frame[] = [];
-    for (let at = 0; at < WIRE.length; at += size) frames.push(...decoder.push(WIRE.subarray(at, at + size)));
+    for (let at = 0; at < WIRE.length; at += size) frames.push(...decoded(decoder, WIRE.subarray(at, at + size)));
     assert.equal(frames, FRAMES);
     assert.is(decoder.pendingBytes, 0);
   });
@@ -86,13 +96,20 @@ const REFUSED: readonly (readonly [what: string, bytes: Buffer])[] = [
 ];
 for (const [what, bytes] of REFUSED) {
   Protocol(`${what} are refused`, () => {
-    assert.is(caught(() => new FrameDecoder().push(bytes)).name, 'ReplicaProtocolError');
+    assert.is(caught(() => decoded(new FrameDecoder(), bytes)).name, 'ReplicaProtocolError');
   });
 }
 
 Protocol('cannot set their type with a field of the JSON', () => {
-  assert.equal(new FrameDecoder().push(raw(20, 5, '{"type":"shutdown"}')), [{ type: 'ping' }]);
+  assert.equal(decoded(new FrameDecoder(), raw(20, 5, '{"type":"shutdown"}')), [{ type: 'ping' }]);
 });
+
+function decoded(decoder: FrameDecoder, bytes: Buffer): Frame[] {
+  const frames: Frame[] = [];
+  decoder.push(bytes);
+  for (let frame = decoder.next(); frame; frame = decoder.next()) frames.push(frame);
+  return frames;
+}
 
 function caught(run: () => unknown): AanaError {
   try {

@@ -17,6 +17,10 @@ export type CallRequest =
       /** The model that the caller has named, of a deployment with many. */
       readonly multiplexedModelId?: string | undefined;
       /** Whether the caller wants `call-progress`. */ readonly progress?: boolean | undefined;
+      /** Whether it takes a place beyond the number of calls that the replica runs. */
+      readonly beyond?: boolean | undefined;
+      /** Beginning of messages about its arguments, which the caller could only check against JSON Schemas. */
+      readonly unchecked?: string | undefined;
       /** The call of the other end for whose work this one is made. */ readonly parent?: number | undefined;
     }
   | { readonly type: 'cancel'; readonly id: number }
@@ -42,14 +46,36 @@ export type CallAnswer =
    * The part of a call that is done, from 0 to 1. Each frame of a call has a higher whole percent than the one before.
    */
   | { readonly type: 'call-progress'; readonly id: number; readonly fraction: number }
-  /** The method has taken `values` more values of the caller's feed. */
-  | { readonly type: 'taken'; readonly id: number; readonly values: number };
+  /** The method has taken `values` more values of the caller's feed, or may be sent that many at the start. */
+  | { readonly type: 'taken'; readonly id: number; readonly values: number }
+  /** The call did not begin, because calls of other connections take all places. Nothing of it was used. */
+  | { readonly type: 'full'; readonly id: number };
 
 /** Replaces the spec with which the replica was started. Answered like a call. */
 export interface ReconfigureFrame {
   readonly type: 'reconfigure';
   readonly id: number;
   readonly spec: unknown;
+}
+
+/** Where a replica listens for hosts. */
+export interface ReplicaAddress {
+  /** Path of a Unix socket. */
+  readonly socket: string;
+  /** Secret of this process of the replica, with which hosts begin. */
+  readonly token: string;
+}
+
+/** A frame from a host to a replica on a connection that the host has made. `hello` is the first one. */
+export type DataRequest = { readonly type: 'hello'; readonly token: string } | CallRequest | CallAnswer;
+
+/** A frame from a replica on such a connection. The first one is `load`. `shutdown`: it ends as it was told. */
+export type DataAnswer = LoadFrame | { readonly type: 'shutdown' } | CallRequest | CallAnswer;
+
+/** Number of calls of other connections on the replica, and of places that are kept for them. */
+export interface LoadFrame {
+  readonly type: 'load';
+  readonly others: number;
 }
 
 /** A frame from the host to a replica. */
@@ -59,7 +85,11 @@ export type HostFrame =
       readonly implementation: string;
       readonly spec: unknown;
       /** Folders of artifacts. */ readonly artifactsDirs: readonly string[];
+      /** Calls that the replica runs at the same time, of all hosts together. */ readonly maxOngoing: number;
+      /** Where it listens for further hosts. Absent: it has only this connection. */
+      readonly listen?: ReplicaAddress | undefined;
     }
+  | { readonly type: 'bounds'; readonly maxOngoing: number }
   | ReconfigureFrame
   | { readonly type: 'ping' }
   | { readonly type: 'shutdown' }
@@ -73,6 +103,8 @@ export type ReplicaFrame =
       readonly info: unknown;
       readonly code?: string | undefined;
       readonly memory?: ReplicaMemory | undefined;
+      /** Whether it listens for further hosts. */
+      readonly listens?: boolean | undefined;
     }
   /** Loading failed and must not be retried. The process ends after it. */
   | { readonly type: 'failed'; readonly error: ErrorRecord }
@@ -89,12 +121,13 @@ export type ReplicaFrame =
     }
   /** The ids of all models that are there or being loaded, of an implementation with many. */
   | { readonly type: 'models'; readonly ids: readonly string[] }
+  | LoadFrame
   /** Sent after each `pong`, and before the process ends as it was told. */
   | { readonly type: 'metrics'; readonly metrics: readonly ReplicaMetric[] }
   | CallRequest
   | CallAnswer;
 
-export type Frame = HostFrame | ReplicaFrame;
+export type Frame = HostFrame | ReplicaFrame | DataRequest | DataAnswer;
 
 const REQUESTS: ReadonlySet<string> = new Set<CallRequest['type']>(['call', 'cancel', 'ack', 'feed', 'fed']);
 const ANSWERS: ReadonlySet<string> = new Set<CallAnswer['type']>([
@@ -104,6 +137,7 @@ const ANSWERS: ReadonlySet<string> = new Set<CallAnswer['type']>([
   'error',
   'call-progress',
   'taken',
+  'full',
 ]);
 
 export const isCallRequest = (frame: Frame): frame is CallRequest => REQUESTS.has(frame.type);
@@ -123,6 +157,8 @@ const TYPE_CODES: Readonly<Record<Frame['type'], number>> = {
   reconfigure: 7,
   feed: 8,
   fed: 9,
+  bounds: 10,
+  hello: 11,
   ready: 16,
   failed: 17,
   progress: 18,
@@ -136,6 +172,8 @@ const TYPE_CODES: Readonly<Record<Frame['type'], number>> = {
   'call-progress': 26,
   taken: 27,
   models: 28,
+  load: 29,
+  full: 30,
 };
 
 const TYPES_BY_CODE = new Map(Object.entries(TYPE_CODES).map(([type, code]) => [code, type]));
@@ -144,7 +182,9 @@ const TYPES_BY_CODE = new Map(Object.entries(TYPE_CODES).map(([type, code]) => [
 const REQUIRED: Readonly<
   Record<Frame['type'], Readonly<Record<string, 'number' | 'string' | 'boolean' | 'object' | 'array'>>>
 > = {
-  start: { implementation: 'string' },
+  start: { implementation: 'string', maxOngoing: 'number' },
+  bounds: { maxOngoing: 'number' },
+  hello: { token: 'string' },
   call: { id: 'number', method: 'string', args: 'object', stream: 'boolean' },
   reconfigure: { id: 'number' },
   cancel: { id: 'number' },
@@ -165,6 +205,8 @@ const REQUIRED: Readonly<
   pong: { steps: 'number', busy: 'boolean', beats: 'number', cpuMs: 'number' },
   metrics: { metrics: 'array' },
   models: { ids: 'array' },
+  load: { others: 'number' },
+  full: { id: 'number' },
   'call-progress': { id: 'number', fraction: 'number' },
 };
 
@@ -175,7 +217,7 @@ export const MAX_FRAME_BYTES: number = 64 * 1024 * 1024;
 /** Values of one stream that may be in transit before the reader must take some. */
 export const STREAM_WINDOW = 64;
 
-/** Values of one feed that may be in transit before the method must take some. */
+/** Values of one feed that may be in transit before the method must take some. The replica grants them at the start. */
 export const FEED_WINDOW = 16;
 
 /** Returns the error for a peer that does not speak this protocol. The connection must not be used any more. */
@@ -199,12 +241,13 @@ export function encodeFrame(frame: Frame, maxBytes: number = MAX_FRAME_BYTES): B
 
 /** Decodes frames from a stream of bytes. It must not be used again after it threw an error. */
 export class FrameDecoder {
-  readonly #maxBytes: number;
+  /** Longest frame. It may be raised between two frames. */
+  maxBytes: number;
   #parts: Buffer[] = [];
   #size = 0;
 
   constructor(maxBytes: number = MAX_FRAME_BYTES) {
-    this.#maxBytes = maxBytes;
+    this.maxBytes = maxBytes;
   }
 
   /** Number of bytes of an incomplete frame. */
@@ -212,14 +255,16 @@ export class FrameDecoder {
     return this.#size;
   }
 
-  push(bytes: Buffer): Frame[] {
+  /** Takes bytes, which {@link next} decodes. */
+  push(bytes: Buffer): void {
     this.#parts.push(bytes);
     this.#size += bytes.length;
-    const frames: Frame[] = [];
-    for (let length = this.#nextLength(); length !== undefined; length = this.#nextLength()) {
-      frames.push(parseFrame(this.#take(4 + length)));
-    }
-    return frames;
+  }
+
+  /** Returns the next frame; undefined until all of it has arrived. */
+  next(): Frame | undefined {
+    const length = this.#nextLength();
+    return length === undefined ? undefined : parseFrame(this.#take(4 + length));
   }
 
   /** Returns the length of the next frame when it is complete. */
@@ -228,8 +273,8 @@ export class FrameDecoder {
     this.#joinFirst(HEADER_BYTES);
     const first = this.#parts[0];
     const length = first?.readUInt32BE(0) ?? 0;
-    if (length < 1 || length > this.#maxBytes)
-      throw protocolError(`a frame of ${length} bytes is over the limit of ${this.#maxBytes}`);
+    if (length < 1 || length > this.maxBytes)
+      throw protocolError(`a frame of ${length} bytes is over the limit of ${this.maxBytes}`);
     return this.#size >= 4 + length ? length : undefined;
   }
 

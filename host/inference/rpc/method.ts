@@ -6,6 +6,8 @@ export interface CallContext extends RequestContext {
   readonly id?: number | undefined;
   /** The model that the caller has named, of a deployment with many. It is not passed on to further calls. */
   readonly multiplexedModelId?: string | undefined;
+  /** Beginning of messages about the arguments, if their caller could check them only against JSON Schemas. */
+  readonly unchecked?: string | undefined;
   /** Aborted when the caller cancels or disconnects, or when the process must stop at once. */
   readonly signal: AbortSignal;
   /**

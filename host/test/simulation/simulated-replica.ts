@@ -127,6 +127,8 @@ export class SimulatedReplica implements RunningReplica {
     return this.#work.stream(method, args, options);
   }
 
+  setBounds(): void {}
+
   async reconfigure(spec: unknown): Promise<void> {
     await this.#work.reconfigure(spec);
     this.spec = spec as SimulatedSpec;

@@ -1,6 +1,7 @@
 import { loadConfig } from '../../../base/config/index.ts';
 import { chooseServer, ControlConnection, OperatorClient } from '../index.ts';
 import { formatRecord } from '../../../base/core/log/logger.ts';
+import { routedDeployments } from './routed-application.ts';
 import { type RunningApplication, runningApplication } from './running-application.ts';
 
 export interface AttachOptions {
@@ -26,7 +27,7 @@ export async function connect({
 }: AttachOptions = {}): Promise<RunningApplication> {
   const address = await chooseServer(dir, { host, port });
   const [connection, operator] = await Promise.all([ControlConnection.open(address), OperatorClient.at(address)]);
-  const application = runningApplication(connection, operator);
+  const application = runningApplication(connection, operator, await routedDeployments(connection));
   if (showLogs) copyLogs(operator, process.stderr).catch(() => {}); // calls report the end of the connection
   return application;
 }

@@ -31,6 +31,8 @@ export interface AskOptions extends RequestContext {
   readonly onProgress?: ((fraction: number) => void) | undefined;
   /** Whether the process keeps running until the answer arrives. Default true. */
   readonly holdsProcess?: boolean | undefined;
+  /** Values for the feed of the operation, if it has one. */
+  readonly feed?: AsyncIterable<unknown> | undefined;
 }
 
 /**
@@ -50,6 +52,7 @@ export class ControlConnection implements AsyncDisposable {
   readonly #connection: Socket;
   readonly #socket: FrameSocket<ReplicaFrame, HostFrame>;
   readonly #calls: CallClient;
+  #version = '';
   #holds = 0;
   #ending: AanaError | undefined;
 
@@ -83,7 +86,9 @@ export class ControlConnection implements AsyncDisposable {
       GREETING_MS,
     );
     try {
-      if (!Greeting.safeParse(await greeted.promise).success) throw notAnswering(address, 'it has another version');
+      const { data } = Greeting.safeParse(await greeted.promise);
+      if (!data) throw notAnswering(address, 'it has another version');
+      connection.#version = data.version;
       socket.unref();
       return connection;
     } catch (error) {
@@ -114,8 +119,27 @@ export class ControlConnection implements AsyncDisposable {
     options: AskOptions = {},
   ): AsyncGenerator<ControlValue<O>[], unknown, undefined> {
     if (this.#ending) throw this.#ending;
-    const batches = this.#calls.stream(operation, args as Record<string, unknown>, this.#ask(options));
+    const { feed: name } = operations[operation];
+    const { feed: values = [] as never, ...others } = options;
+    const asked = Object.assign(this.#ask(others), { feed: { name, values } });
+    const batches = this.#calls.stream(operation, args as Record<string, unknown>, asked);
     return yield* flatMapped(batches, (batch) => [batch.map((value) => this.#understood(operation, value))]);
+  }
+
+  /** Version of the application. */
+  get version(): string {
+    return this.#version;
+  }
+
+  /** The error of all further calls, once the connection has ended. */
+  get ending(): AanaError | undefined {
+    return this.#ending;
+  }
+
+  /** Keeps the process running until the returned function is called. */
+  hold(): () => void {
+    this.#hold();
+    return () => this.#letGo();
   }
 
   /** Resolves like {@link closed}, and keeps the process running until then. */
@@ -138,12 +162,7 @@ export class ControlConnection implements AsyncDisposable {
   #ask({ signal, onProgress, holdsProcess = true, ...context }: AskOptions): RpcCallOptions {
     const options = { ...requestContextOf(context), signal, onProgress };
     if (!holdsProcess) return options;
-    this.#hold();
-    const onSettled = (): void => {
-      this.#holds -= 1;
-      if (this.#holds === 0) this.#connection.unref();
-    };
-    return { ...options, onSettled };
+    return { ...options, onSettled: this.hold() };
   }
 
   #understood<O extends ControlOperation>(operation: O, value: unknown): ControlValue<O> {
@@ -159,6 +178,11 @@ export class ControlConnection implements AsyncDisposable {
   #hold(): void {
     this.#holds += 1;
     this.#connection.ref();
+  }
+
+  #letGo(): void {
+    this.#holds -= 1;
+    if (this.#holds === 0) this.#connection.unref();
   }
 }
 

@@ -4,14 +4,12 @@ import type { ApplicationReport, DeploymentMethods, LogRecord } from '../../http
 import { type ControlConnection, type HeldAudio, type OperatorClient, readLogs } from '../index.ts';
 import {
   type AnyDeployment,
-  check,
   type DeploymentHandle,
   type DescribedHandle,
   type HandleOf,
-  HandleOptions,
   type HandleOptionsInput,
   type HasMethods,
-  rpcOptionsOf,
+  type RoutedDeployments,
   withMethods,
 } from '../../../inference/deployments/index.ts';
 import { DecodedAudio } from '../../../io/media/index.ts';
@@ -75,7 +73,11 @@ export interface RunningApplication extends AsyncDisposable {
   readonly close: () => Promise<void>;
 }
 
-export function runningApplication(connection: ControlConnection, operator: OperatorClient): RunningApplication {
+export function runningApplication(
+  connection: ControlConnection,
+  operator: OperatorClient,
+  routed: RoutedDeployments,
+): RunningApplication {
   const { address, closed } = connection;
   trackRequests();
   const close = (): Promise<void> => {
@@ -86,7 +88,11 @@ export function runningApplication(connection: ControlConnection, operator: Oper
     { name, methods }: DeploymentMethods,
     options: HandleOptionsInput = {},
   ): HandleOf<D> =>
-    withMethods(bareHandle(connection, name, options), methods, () => methods) as DescribedHandle as HandleOf<D>;
+    withMethods(
+      holding(connection, routed.handle(name, methods, options)),
+      methods,
+      () => methods,
+    ) as DescribedHandle as HandleOf<D>;
   return {
     url: address.url,
     pid: address.pid,
@@ -125,13 +131,30 @@ export function runningApplication(connection: ControlConnection, operator: Oper
   };
 }
 
-function bareHandle(connection: ControlConnection, name: string, options: HandleOptionsInput): DeploymentHandle {
-  const retry = check(HandleOptions, options, `handle of deployment ${name}`);
-  const ask = (method: string, args: Record<string, unknown>) => ({ deployment: name, method, args, retry });
+/** Returns a handle whose calls keep the process running until they end. */
+function holding(connection: ControlConnection, handle: DescribedHandle): DeploymentHandle {
   return {
-    name,
-    call: (method, args, options = {}) => connection.call('deployments.call', ask(method, args), rpcOptionsOf(options)),
-    stream: (method, args, options = {}) =>
-      connection.stream('deployments.stream', ask(method, args), rpcOptionsOf(options)),
+    name: handle.name,
+    call: async (method, args, options) => {
+      const release = connection.hold();
+      try {
+        return await handle.call(method, args, options);
+      } finally {
+        release();
+      }
+    },
+    stream: (method, args, options) => held(connection, handle.stream(method, args, options)),
   };
+}
+
+async function* held<T, R>(
+  connection: ControlConnection,
+  values: AsyncIterable<T, R, undefined>,
+): AsyncGenerator<T, R, undefined> {
+  const release = connection.hold();
+  try {
+    return yield* values;
+  } finally {
+    release();
+  }
 }

@@ -1,9 +1,8 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { randomSuffix } from '../../../base/core/ids.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
-import { LONGEST_SOCKET_PATH } from '../../../base/core/net/unix-socket.ts';
+import { socketPathIn } from '../../../base/core/net/unix-socket.ts';
 import { runningServers } from '../addresses.ts';
 import type { ControlHandlers } from './handlers.ts';
 import { HttpServer, type HttpServerLimits, type UpgradeListener } from '../../http/index.ts';
@@ -52,9 +51,7 @@ export async function startControl({
   await runningServers(dir); // removes files of killed servers
   const id = `${process.pid}-${randomSuffix()}`;
   const file = join(dir, `${id}.json`);
-  const besideFile = join(dir, `${id}.sock`);
-  const socket =
-    Buffer.byteLength(besideFile) <= LONGEST_SOCKET_PATH ? besideFile : join(tmpdir(), `aana-host-${id}.sock`);
+  const socket = socketPathIn(dir, `${id}.sock`);
   const sessions = new Set<ControlSession>();
   const takeFrames: UpgradeListener = (_req, res) => {
     const connection = res.socket;

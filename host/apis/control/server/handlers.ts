@@ -1,9 +1,8 @@
 import { isAbsolute } from 'node:path';
 import type * as z from 'zod';
-import { flattened } from '../../../base/core/async/async-values.ts';
 import { fail } from '../../../base/core/errors.ts';
 import type { RequestContext } from '../../../base/core/request-context.ts';
-import { callOptionsOf, type DeploymentHandle, type HandleOptionsInput } from '../../../inference/deployments/index.ts';
+import type { TableChange } from '../../../inference/deployments/index.ts';
 import type { AudioReference } from '../../../base/schemas/index.ts';
 import type { CallOperation, ControlOperation, ControlValue, operations, StreamOperation } from '../protocol.ts';
 
@@ -20,6 +19,8 @@ export interface OperationContext extends SessionContext, RequestContext {
   readonly requestId: string;
   /** Reports the part of the work that is done, from 0 to 1. Absent when the caller does not ask for it. */
   readonly progress?: ((fraction: number) => void) | undefined;
+  /** What the caller sends meanwhile. Ends at once for an operation that takes nothing. */
+  readonly fed: AsyncIterable<unknown>;
 }
 
 type CheckedArgs<O extends ControlOperation> = z.output<(typeof operations)[O]['args']>;
@@ -52,8 +53,8 @@ export interface HeldAudio extends AudioReference, AsyncDisposable {
 
 /** The parts of an application that other processes of its user use with frames. */
 export interface ControlledApplication {
-  /** Throws `DeploymentNotFound`, which names all deployments. */
-  handle(name: string, options?: HandleOptionsInput): DeploymentHandle;
+  /** See `DeploymentManager.watch`. */
+  watchDeployments(reports: AsyncIterable<unknown>, signal: AbortSignal): AsyncIterable<TableChange>;
   /** Opens any file that this user can read. */
   openAudio(source: AudioOrigin, options: OpenAudioOptions): Promise<HeldAudio>;
 }
@@ -61,10 +62,7 @@ export interface ControlledApplication {
 /** Returns the operations on one application. */
 export function controlHandlers(app: ControlledApplication): ControlHandlers {
   return {
-    'deployments.call': async ({ deployment, method, args, retry }, context) =>
-      app.handle(deployment, retry).call(method, args, callOptionsOf(context)),
-    'deployments.stream': ({ deployment, method, args, retry }, context) =>
-      flattened(app.handle(deployment, retry).stream(method, args, callOptionsOf(context))),
+    'deployments.watch': (_args, { fed, signal }) => app.watchDeployments(fed, signal),
     'audio.open': async ({ source, channels }, { signal, keep }) => {
       if (source.path !== undefined && !isAbsolute(source.path)) {
         throw fail(

@@ -36,6 +36,8 @@ export class ControlSession {
   readonly #socket: FrameSocket<HostFrame, ReplicaFrame>;
   readonly #calls: CallServer;
   readonly #open = new Set<number>();
+  /** Open calls that end by themselves. */
+  readonly #ending = new Set<number>();
   readonly #kept = new Map<string, AsyncDisposable>();
   readonly #closed: Promise<void>;
   #isClosed = false;
@@ -58,7 +60,7 @@ export class ControlSession {
 
   async close(): Promise<void> {
     const last = async (): Promise<void> => {
-      if (this.#open.size > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+      if (this.#ending.size > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
       await this.#socket.flushed();
     };
     await raceAbort(Promise.race([last(), this.#closed]), AbortSignal.timeout(LAST_WORDS_MS)).catch(() => {});
@@ -72,10 +74,10 @@ export class ControlSession {
         void this.#run(frame);
         return;
       case 'cancel':
-        this.#calls.cancel(frame.id);
-        return;
       case 'ack':
-        this.#calls.acknowledge(frame.id, frame.values);
+      case 'feed':
+      case 'fed':
+        this.#calls.onRequest(frame);
         return;
       default:
         throw fail(
@@ -93,9 +95,11 @@ export class ControlSession {
       return;
     }
     this.#open.add(frame.id);
+    if (frame.feed === undefined) this.#ending.add(frame.id);
     await this.#calls.run(frame);
     this.#open.delete(frame.id);
-    if (this.#open.size === 0) this.#onIdle?.();
+    this.#ending.delete(frame.id);
+    if (this.#ending.size === 0) this.#onIdle?.();
   }
 
   #context(): SessionContext {
@@ -131,12 +135,14 @@ export class ControlSession {
 }
 
 /** Returns why a call cannot be run, or undefined if it can. */
-function mistakeOf({ id, method, stream }: CallFrame, open: ReadonlySet<number>): string | undefined {
+function mistakeOf({ id, method, stream, feed }: CallFrame, open: ReadonlySet<number>): string | undefined {
   if (open.has(id)) return `call number ${id} is already in use`;
   if (!Object.hasOwn(operations, method)) return `there is no operation ${method}; the application has another version`;
-  return operations[method as ControlOperation].streams === stream
+  const operation = operations[method as ControlOperation];
+  if (operation.streams !== stream) return `the operation ${method} ${stream ? 'has a single answer' : 'is a stream'}`;
+  return operation.feed === feed
     ? undefined
-    : `the operation ${method} ${stream ? 'has a single answer' : 'is a stream'}`;
+    : `the operation ${method} ${operation.feed === undefined ? 'takes no feed' : `needs the feed ${operation.feed}`}`;
 }
 
 /** Returns the operations as methods of a call server, which check their arguments. */
@@ -150,10 +156,11 @@ function methodsOf(handlers: ControlHandlers, session: SessionContext): Readonly
       ) => Promise<unknown> | AsyncIterable<unknown>;
       return [
         operation,
-        (args, context) =>
+        ({ [operations[operation].feed ?? '']: fed = [], ...args }, context) =>
           handler(check(operations[operation].args, args, operation), {
             ...session,
             ...context,
+            fed,
             requestId: context.requestId ?? newId(),
           }),
       ];

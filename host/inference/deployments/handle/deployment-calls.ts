@@ -7,13 +7,12 @@ import type { CallMeter } from '../../../base/core/usage/usage-meter.ts';
 import { type Counter, noTelemetry, type Telemetry } from '../../../base/core/telemetry.ts';
 import {
   callWithRetry,
-  type ReplicaSet,
   type Reservation,
   type RetryOptions,
+  type SetCallOptions,
   streamWithRetry,
 } from '../../replicas/index.ts';
 import type { ImageChatDialog, OcrOutput } from '../../../base/schemas/index.ts';
-import { imageReaderOf } from '../class/bound-deployment.ts';
 import { check } from '../class/check.ts';
 import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
 import { figuresOf, heardSeconds } from './call-figures.ts';
@@ -30,10 +29,38 @@ import { type HandleOptions, retryPolicy } from './handle-options.ts';
 import { hasImages, type Recognize, withImageTexts } from './image-texts.ts';
 import { ReadTexts } from './read-texts.ts';
 import { MultiplexedModelId } from './limited-handle.ts';
-import type { ManagedDeployment } from '../manager/managed-deployment.ts';
+import type { DeploymentDefinition } from '../class/deployment-definition.ts';
 import { tellUsage, withoutUsage } from './told-usage.ts';
 import { TranscriptContent } from './transcript-content.ts';
 import type { MethodDefinition } from '../class/method.ts';
+
+/** A deployment as those see it who call it. */
+export interface CalledSet {
+  call(method: string, args: Record<string, unknown>, options: SetCallOptions): Promise<unknown>;
+  stream(
+    method: string,
+    args: Record<string, unknown>,
+    options: SetCallOptions,
+  ): AsyncGenerator<unknown[], unknown, undefined>;
+  reserve(context: RequestContext): Reservation;
+}
+
+/** What is needed of a type of deployment to call one. */
+export type CallDefinition = Pick<
+  DeploymentDefinition,
+  'name' | 'methods' | 'isMultiplexed' | 'growingAudio' | 'affinity'
+>;
+
+export interface CallableDeployment {
+  readonly name: string;
+  readonly bound: { readonly definition: CallDefinition };
+  /** The deployment that reads images for it; undefined if none does. */
+  readonly imageReader: string | undefined;
+  /** Whether the schemas of the methods are made of JSON Schemas, which lack some checks. Default: no. */
+  readonly isDescribed?: boolean | undefined;
+  /** Returns the replicas. Throws the error with which all calls are refused. */
+  requireReplicas(): CalledSet;
+}
 
 export interface DeploymentCallsOptions {
   readonly log: Logger;
@@ -42,14 +69,15 @@ export interface DeploymentCallsOptions {
   /** Default: no reports. */
   readonly telemetry?: Telemetry | undefined;
   /** Returns the deployment that currently has the name. Throws when there is none. */
-  find(name: string): ManagedDeployment;
+  find(name: string): CallableDeployment;
 }
 
 type Args = Record<string, unknown>;
 
 interface OpenedCall {
-  readonly replicas: ReplicaSet;
+  readonly replicas: CalledSet;
   readonly checked: Record<string, unknown>;
+  readonly unchecked: string | undefined;
   readonly affinity: string | undefined;
   readonly feed: CheckedFeed | undefined;
   /** Undefined for methods that no model for texts answers. */
@@ -132,13 +160,13 @@ export class DeploymentCalls {
     growing?: GrowingArgument,
   ): Promise<unknown> {
     const opened = this.#open(name, method, args, false, options, growing);
-    const { replicas, checked, affinity, generation, metered, contentOf } = opened;
+    const { replicas, checked, unchecked, affinity, generation, metered, contentOf } = opened;
     const reservation = places?.take(name);
     const run = (traceparent: string | undefined): Promise<unknown> =>
       callWithRetry(
         (_, admitted) =>
           replicas.call(method, checked, {
-            ...{ ...options, traceparent, reservation, affinity, admitted, metered, contentOf },
+            ...{ ...options, traceparent, reservation, affinity, admitted, unchecked, metered, contentOf },
           }),
         this.#retry(name, options, policy),
       );
@@ -158,7 +186,7 @@ export class DeploymentCalls {
     policy: HandleOptions,
   ): Promise<Args> {
     const deployment = this.#options.find(name);
-    const reader = imageReaderOf(deployment.bound);
+    const { imageReader: reader } = deployment;
     if (reader === undefined) return args;
     const { input } = requireMethod(deployment, method);
     const { dialog } = check(input, args, `${name}.${method}`) as { readonly dialog: ImageChatDialog };
@@ -221,13 +249,13 @@ export class DeploymentCalls {
     growing?: GrowingArgument,
   ): AsyncGenerator<unknown[], unknown, undefined> {
     const opened = this.#open(name, method, args, true, options, growing);
-    const { replicas, checked, affinity, feed, generation, metered, contentOf } = opened;
+    const { replicas, checked, unchecked, affinity, feed, generation, metered, contentOf } = opened;
     const reservation = places?.take(name);
     const open = (traceparent: string | undefined): AsyncGenerator<unknown[], unknown, undefined> =>
       streamWithRetry(
         (_, admitted) =>
           replicas.stream(method, checked, {
-            ...{ ...options, traceparent, reservation, affinity, admitted, feed, metered, contentOf },
+            ...{ ...options, traceparent, reservation, affinity, admitted, unchecked, feed, metered, contentOf },
           }),
         { ...this.#retry(name, options, policy), ...(feed && { canRepeat: () => !feed.isStarted }) },
       );
@@ -304,6 +332,7 @@ export class DeploymentCalls {
     const opened: OpenedCall = {
       replicas: deployment.requireReplicas(),
       checked,
+      unchecked: deployment.isDescribed ? what : undefined,
       // The load of a replica must not tell one caller how the prompts of another one begin.
       affinity: affinity === undefined ? undefined : `${tenantOf(context)}\n${affinity}`,
       feed,
@@ -324,14 +353,14 @@ function limited<Options extends RequestContext>(options: Options): Options {
 }
 
 /** Throws `ValidationError` if the call names a model by a wrong id, or the deployment has only one model. */
-function checkModelId({ name, bound: { definition } }: ManagedDeployment, id: string): void {
+function checkModelId({ name, bound: { definition } }: CallableDeployment, id: string): void {
   const what = `deployment ${name}: multiplexedModelId`;
   check(MultiplexedModelId, id, what);
   if (!definition.isMultiplexed)
     throw fail('ValidationError', `${what}: ${definition.name} is no class with many models (static multiplexed)`);
 }
 
-function requireMethod({ name, bound: { definition } }: ManagedDeployment, method: string): MethodDefinition {
+function requireMethod({ name, bound: { definition } }: CallableDeployment, method: string): MethodDefinition {
   const found = Object.hasOwn(definition.methods, method) ? definition.methods[method] : undefined;
   if (found) return found;
   const known = Object.keys(definition.methods).join(', ');

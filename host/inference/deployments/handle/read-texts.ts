@@ -1,5 +1,3 @@
-import type { BoundDeployment } from '../class/bound-deployment.ts';
-
 /** Characters of the texts of one deployment with their names, such as those of 1000 slides. */
 const MOST_CHARACTERS = 1_000_000;
 
@@ -14,10 +12,10 @@ export interface TextsOfTenant {
  * were not used for longest go first, and after a change of a deployment all of its texts.
  */
 export class ReadTexts {
-  readonly #kept = new WeakMap<BoundDeployment, KeptTexts>();
+  readonly #kept = new WeakMap<object, KeptTexts>();
 
-  /** Returns the texts that a deployment has read with its present options for a tenant. */
-  of(reader: BoundDeployment, tenant: string): TextsOfTenant {
+  /** Returns the texts that a deployment has read for a tenant. `reader` is another object after each change of it. */
+  of(reader: object, tenant: string): TextsOfTenant {
     const kept = this.#kept.get(reader) ?? new KeptTexts();
     this.#kept.set(reader, kept);
     const keyOf = (image: string): string => `${image}\n${tenant}`;

@@ -19,7 +19,7 @@ Served('reach only the deployments that the class names, whatever its process se
       yield [name];
     },
   });
-  const { call, stream } = servedCalls(['asr'], handle);
+  const { call, stream } = servedCalls((name) => name === 'asr', handle);
   const values: unknown[] = [];
   const read = async (deployment: unknown): Promise<void> =>
     drained(stream!(asked(deployment), context) as AsyncIterable<unknown, void>, (value) => void values.push(value));

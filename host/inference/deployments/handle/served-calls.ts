@@ -15,13 +15,13 @@ export interface ServedCall {
   readonly feed?: string | undefined;
 }
 
-/** Returns what the host serves to replicas: calls of the deployments of these names. */
+/** Returns what the host serves to replicas: calls of the deployments that they may call. */
 export function servedCalls(
-  names: readonly string[],
+  mayCall: (name: string) => boolean,
   handleOf: (name: string, policy: HandleOptions) => DeploymentHandle,
 ): ServedMethods {
   const handle: typeof handleOf = (name, policy) => {
-    if (names.includes(name)) return handleOf(name, policy);
+    if (mayCall(name)) return handleOf(name, policy);
     throw fail('HandleNotDeclared', `the class does not name deployment ${name} in its handles`);
   };
   return {

@@ -10,6 +10,7 @@ import { type BoundDeployment, boundFrom, isBound } from '../class/bound-deploym
 import { check } from '../class/check.ts';
 import { cpusOfReplica, fewerThreads } from '../placement/cpu-plan.ts';
 import { DeploymentCalls } from '../handle/deployment-calls.ts';
+import { deploymentNotFound } from './deployment-not-found.ts';
 import { DeploymentChanges, type ReplicaRange, type UpdateReport } from './deployment-changes.ts';
 import type { DeploymentDefinition } from '../class/deployment-definition.ts';
 import type { DeploymentOptionsInput } from '../class/deployment-options.ts';
@@ -29,6 +30,10 @@ import { OcrDeployment } from '../builtin/onnx/ocr-deployment.ts';
 import { OnnxDeployment } from '../builtin/onnx/onnx-deployment.ts';
 import { TransformersDeployment } from '../builtin/onnx/transformers-deployment.ts';
 import { OpenAITextGenerationDeployment } from '../builtin/openai-text-generation-deployment.ts';
+import { OtherHosts } from '../routing/other-hosts.ts';
+import { PublishedTable, type TableEntry } from '../routing/published-table.ts';
+import { tableEntry } from '../routing/table-entry.ts';
+import type { TableChange } from '../routing/table.ts';
 import { RoomMaker } from '../placement/room-maker.ts';
 import { servedCalls } from '../handle/served-calls.ts';
 import { type StartFailure, startFailure } from './start-failures.ts';
@@ -106,6 +111,8 @@ export class DeploymentManager {
   readonly #definitions: ReadonlyMap<string, DeploymentDefinition>;
   readonly #deployments = new Map<string, ManagedDeployment>();
   readonly #listeners = new Set<() => void>();
+  readonly #table = new PublishedTable(() => this.#entries());
+  readonly #otherHosts = new OtherHosts((name) => this.#deployments.get(name)?.replicas);
   readonly #stopping = new AbortController();
   readonly #starter: DeploymentStarter;
   readonly #changes: DeploymentChanges;
@@ -129,7 +136,12 @@ export class DeploymentManager {
     });
     this.#starter = new DeploymentStarter(options, {
       methodsOf: (name) => this.#require(name).bound.definition.methods,
-      servedTo: (names) => servedCalls(names, (name, policy) => this.#calls.handle(name, policy)),
+      servedTo: (names) =>
+        servedCalls(
+          (name) => names.includes(name),
+          (name, policy) => this.#calls.handle(name, policy),
+        ),
+      onChange: () => this.#table.touch(),
     });
     this.#changes = new DeploymentChanges(this.#starter, log);
     this.#roomMaker = new RoomMaker(() => this.#deployments.values());
@@ -145,7 +157,7 @@ export class DeploymentManager {
     if (this.#deployments.has(name)) throw fail('DeploymentExists', `${what} is already registered`);
     const bound = this.#bind(name, deployment);
     requireNoCycle(name, this.#withUpdates().set(name, bound));
-    this.#deployments.set(name, new ManagedDeployment(name, bound));
+    this.#deployments.set(name, new ManagedDeployment(name, bound, () => this.#table.touch()));
     this.#namesChanged();
     return bound;
   }
@@ -433,6 +445,19 @@ export class DeploymentManager {
   }
 
   /**
+   * Yields the table of deployments, and then its changes until the reader leaves or the signal aborts. Meanwhile the
+   * reader is a host of its own, which calls replicas directly and reports what it sees; see `RoutedDeployments`. Ends
+   * with `ValidationError` when a report is wrong.
+   */
+  async *watch(reports: AsyncIterable<unknown>, signal: AbortSignal): AsyncGenerator<TableChange, void, undefined> {
+    const ending = new AbortController();
+    const taken = this.#otherHosts.take(reports);
+    taken.catch((error: unknown) => ending.abort(error));
+    yield* this.#table.watch(AbortSignal.any([signal, ending.signal]));
+    ending.signal.throwIfAborted();
+  }
+
+  /**
    * Ends all replicas. Running calls may finish for `graceMs` or the time in the deployment's options, whichever is
    * less. Deployments that others call take calls until these have ended. May be called twice.
    */
@@ -456,7 +481,12 @@ export class DeploymentManager {
     return all;
   }
 
+  #entries(): Map<string, TableEntry> {
+    return new Map([...this.#deployments.values()].map((deployment) => [deployment.name, tableEntry(deployment)]));
+  }
+
   #namesChanged(): void {
+    this.#table.touch();
     for (const listener of this.#listeners) listener();
   }
 
@@ -588,10 +618,7 @@ export class DeploymentManager {
   #require(name: string): ManagedDeployment {
     const deployment = this.#deployments.get(name);
     if (deployment) return deployment;
-    const known = [...this.#deployments.keys()].join(', ') || 'none';
-    throw fail('DeploymentNotFound', `there is no deployment ${name}; deployments are: ${known}`, {
-      data: { deployment: name },
-    });
+    throw deploymentNotFound(name, this.#deployments.keys());
   }
 }
 

@@ -20,6 +20,8 @@ export interface DeploymentStarterOptions {
   readonly env: NodeJS.ProcessEnv;
   /** Proxies and certificate authorities as JSON, for deployments that connect to other servers. Default: none. */
   readonly network?: Readonly<Record<string, unknown>> | undefined;
+  /** Folder for the sockets on which replicas listen for further hosts. Default: they have none. */
+  readonly socketsDir?: string | undefined;
   /** Builds the library for images in prompts. */
   readonly buildImages?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   /** Added to the niceness of replicas. Default: 10. */
@@ -38,6 +40,8 @@ export interface OtherDeployments {
   methodsOf(name: string): MethodTable;
   /** Returns what replicas may call that call the deployments of these names. */
   servedTo(names: readonly string[]): ServedMethods;
+  /** Called when other hosts would see something else of a deployment. */
+  onChange(): void;
 }
 
 /** Reports progress of one deployment. */
@@ -118,6 +122,8 @@ export class DeploymentStarter {
       makeRoom,
       telemetry: this.#options.telemetry,
       weightOf: this.#options.weightOf,
+      socketsDir: this.#options.socketsDir,
+      onChange: () => this.#others.onChange(),
       ...this.#options.simulated,
     });
     await deployment.replicas.start(signal);

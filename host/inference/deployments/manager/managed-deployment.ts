@@ -1,6 +1,6 @@
 import { fail } from '../../../base/core/errors.ts';
 import type { ReplicaSet, ReplicaSetStatus } from '../../replicas/index.ts';
-import type { BoundDeployment } from '../class/bound-deployment.ts';
+import { type BoundDeployment, imageReaderOf } from '../class/bound-deployment.ts';
 import type { ReplicaSpec } from '../class/deployment-definition.ts';
 import type { DeploymentPlaces } from '../placement/deployment-places.ts';
 import { type DeploymentEvent, type DeploymentState, nextDeploymentState } from './deployment-state.ts';
@@ -24,10 +24,17 @@ export class ManagedDeployment {
   #state: DeploymentState = 'registered';
   /** Reason of a failed start; otherwise empty. */
   #failure = '';
+  readonly #onChange: () => void;
 
-  constructor(name: string, bound: BoundDeployment) {
+  /** `onChange` is called after a change of its state. */
+  constructor(name: string, bound: BoundDeployment, onChange: () => void = () => {}) {
     this.name = name;
     this.bound = bound;
+    this.#onChange = onChange;
+  }
+
+  get imageReader(): string | undefined {
+    return imageReaderOf(this.bound);
   }
 
   get state(): DeploymentState {
@@ -40,6 +47,7 @@ export class ManagedDeployment {
     if (!next) return false;
     this.#state = next;
     if (event === 'start') this.#failure = '';
+    this.#onChange();
     return true;
   }
 

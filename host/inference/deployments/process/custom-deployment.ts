@@ -53,7 +53,8 @@ export async function start(
   const methods = Object.entries(type.methods).map(([name, definition]) => {
     const size = batches.sizes.get(name);
     const served = (): ServedByClass => implementationOf(deployment, type.name, name, { definition, size }, log);
-    return [name, models ? withModel(models, served, definition, log) : ofCall(served(), log)];
+    const method = models ? withModel(models, served, definition, log) : ofCall(served(), log);
+    return [name, withCheckedArguments(method, definition)];
   });
   return {
     methods: Object.fromEntries(methods),
@@ -139,6 +140,16 @@ function implementationOf(
     return end === undefined || result === undefined ? undefined : checked(result, end);
   };
 }
+
+/** Returns a method that checks the arguments of callers that do not have the class. */
+const withCheckedArguments =
+  (method: ServedMethod, { input, feed }: MethodDefinition): ServedMethod =>
+  (args, given) => {
+    if (given.unchecked === undefined) return method(args, given);
+    const { [feed?.name ?? '']: values, ...others } = args;
+    const checked = check(input, feed ? others : args, given.unchecked) as Record<string, unknown>;
+    return method(feed ? { ...checked, [feed.name]: values } : checked, given);
+  };
 
 const ofCall =
   (served: ServedByClass, log: Logger): ServedMethod =>

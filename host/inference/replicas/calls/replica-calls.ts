@@ -6,12 +6,12 @@ import { type RequestContext, requestContextOf, traceFields } from '../../../bas
 import type { CallContent, CallRecord, CallTelemetry } from './call-telemetry.ts';
 import { fingerprint } from './fingerprint.ts';
 import type { CallMeter } from '../../../base/core/usage/usage-meter.ts';
-import type { Fleet, LoadProgress } from '../set/fleet.ts';
-import type { RpcCallOptions } from '../../rpc/call-client.ts';
+import type { LoadProgress } from '../set/fleet.ts';
+import { CALL_NOT_BEGUN, type RpcCallOptions } from '../../rpc/call-client.ts';
 import type { Feed } from '../../rpc/feed.ts';
 import { isLoss, isPlanned } from '../process/replica-lost.ts';
 import type { DispatchOptions, ReplicaPool } from '../pool/replica-pool.ts';
-import type { RunningReplica } from '../process/running-replica.ts';
+import type { CalledReplica } from '../process/running-replica.ts';
 import type { SuspectCalls, Trial } from './suspect-calls.ts';
 import type { Reservation, Run } from '../pool/workload.ts';
 
@@ -21,11 +21,14 @@ export interface CallProgress extends LoadProgress {
   readonly stage: 'loading' | 'running';
 }
 
-export interface SetCallOptions extends RequestContext, Omit<DispatchOptions, 'suspect' | 'onQueued' | 'method'> {
+export interface SetCallOptions
+  extends RequestContext, Omit<DispatchOptions, 'suspect' | 'onQueued' | 'isReturned' | 'method'> {
   /** Reserved place of this call, from {@link ReplicaCalls.reserve}. */
   readonly reservation?: Reservation | undefined;
   /** Values that the caller sends into the running call. */
   readonly feed?: Feed | undefined;
+  /** Beginning of messages about the arguments, if they were only checked against JSON Schemas. */
+  readonly unchecked?: string | undefined;
   /** Measures the call. Default: it is not measured. */
   readonly metered?: CallMeter | undefined;
   /** Makes what collects the contents of one try for its span. Default: spans have no contents. */
@@ -34,14 +37,17 @@ export interface SetCallOptions extends RequestContext, Omit<DispatchOptions, 's
   readonly onProgress?: ((progress: CallProgress) => void) | undefined;
 }
 
-export interface ReplicaCallsOptions {
-  readonly pool: ReplicaPool<RunningReplica>;
-  readonly fleet: Fleet;
+export interface ReplicaCallsOptions<Replica extends CalledReplica> {
+  readonly pool: ReplicaPool<Replica>;
   readonly clock: Clock;
   readonly suspects: SuspectCalls;
   readonly log: Logger;
   readonly telemetry: CallTelemetry;
   readonly weightOf?: ((userId: string) => number | undefined) | undefined;
+  /** Records the outcome of a call on a replica. */
+  record(replica: Replica, error?: unknown): void;
+  /** Returns the progress of a model that is being loaded, if any is. */
+  loading(): LoadProgress | undefined;
   /** Called when a call may have begun to wait. */
   onWaiting(): void;
 }
@@ -60,26 +66,27 @@ interface Queued {
   leave(reason: unknown): void;
 }
 
-type Use<T> = (replica: RunningReplica, options: RpcCallOptions) => T;
+type Use<T> = (replica: CalledReplica, options: RpcCallOptions) => T;
 
-interface Used<T> {
+/** A call that a replica has got. */
+interface Opened<T, Replica> {
   readonly value: T;
-  readonly replica: RunningReplica;
+  readonly replica: Replica;
   readonly run: Run;
-}
-
-interface Opened<T> extends Used<T> {
   readonly trial: Trial | undefined;
 }
 
+type Used<T, Replica> = Omit<Opened<T, Replica>, 'trial'>;
+type At<Replica> = Omit<Opened<unknown, Replica>, 'value'>;
+
 /** Gives calls to the replicas of a set. */
-export class ReplicaCalls {
-  readonly #options: ReplicaCallsOptions;
+export class ReplicaCalls<Replica extends CalledReplica> {
+  readonly #options: ReplicaCallsOptions<Replica>;
   readonly #listeners = new Set<(progress: LoadProgress) => void>();
   readonly #queued = new Set<Queued>();
   #lastUsedAt: number;
 
-  constructor(options: ReplicaCallsOptions) {
+  constructor(options: ReplicaCallsOptions<Replica>) {
     this.#options = options;
     this.#lastUsedAt = options.clock.now();
   }
@@ -146,20 +153,24 @@ export class ReplicaCalls {
 
   async #call(call: Call): Promise<unknown> {
     const { method, args } = call;
-    const { value, replica, run, trial } = await this.#open(call, (chosen, callOptions) =>
-      chosen.call(method, args, callOptions),
-    );
-    try {
-      const result = await value;
-      this.#options.pool.observe(run, true);
-      this.#options.fleet.record(replica);
-      trial?.acquit();
-      return result;
-    } catch (error) {
-      throw await this.#failure(error, call, { replica, run }, trial);
-    } finally {
-      trial?.end();
+    for (let isReturned = false; ; isReturned = true) {
+      const opened = await this.#open(call, isReturned, (chosen, options) => chosen.call(method, args, options));
+      try {
+        const result = await opened.value;
+        this.#succeeded(opened);
+        return result;
+      } catch (error) {
+        if (error !== CALL_NOT_BEGUN) throw await this.#failure(error, call, opened);
+      } finally {
+        opened.trial?.end();
+      }
     }
+  }
+
+  #succeeded({ run, replica, trial }: At<Replica>): void {
+    this.#options.pool.observe(run, true);
+    this.#options.record(replica);
+    trial?.acquit();
   }
 
   /**
@@ -172,23 +183,21 @@ export class ReplicaCalls {
 
   async *#stream(call: Call): AsyncGenerator<unknown[], unknown, undefined> {
     const { method, args } = call;
-    const { value, replica, run, trial } = await this.#open(call, (chosen, callOptions) =>
-      chosen.stream(method, args, callOptions),
-    );
-    let hasEnded = false;
-    try {
-      const result = yield* value;
-      hasEnded = true;
-      this.#options.pool.observe(run, true);
-      this.#options.fleet.record(replica);
-      trial?.acquit();
-      return result;
-    } catch (error) {
-      hasEnded = true;
-      throw await this.#failure(error, call, { replica, run }, trial);
-    } finally {
-      if (!hasEnded) this.#options.pool.observe(run, false); // its reader has left
-      trial?.end();
+    for (let isReturned = false; ; isReturned = true) {
+      const opened = await this.#open(call, isReturned, (chosen, options) => chosen.stream(method, args, options));
+      let hasEnded = false;
+      try {
+        const result = yield* opened.value;
+        hasEnded = true;
+        this.#succeeded(opened);
+        return result;
+      } catch (error) {
+        hasEnded = true;
+        if (error !== CALL_NOT_BEGUN) throw await this.#failure(error, call, opened);
+      } finally {
+        if (!hasEnded) this.#options.pool.observe(opened.run, false); // its reader has left
+        opened.trial?.end();
+      }
     }
   }
 
@@ -197,12 +206,15 @@ export class ReplicaCalls {
     for (const listener of this.#listeners) listener(progress);
   }
 
-  /** Gives a call to a replica. Throws `PoisonousCallError` when two replicas were lost with the same call. */
-  async #open<T>(call: Call, use: Use<T>): Promise<Opened<T>> {
+  /**
+   * Gives a call to a replica. `isReturned` is whether another replica did not begin it. Throws `PoisonousCallError`
+   * when two replicas were lost with the same call.
+   */
+  async #open<T>(call: Call, isReturned: boolean, use: Use<T>): Promise<Opened<T, Replica>> {
     const { suspects, pool } = this.#options;
     const { method, options } = call;
     options.reservation?.release();
-    let admitted = options.admitted === true || options.reservation !== undefined;
+    let admitted = isReturned || options.admitted === true || options.reservation !== undefined;
     const hold = async (other: Promise<void>): Promise<void> => {
       await pool.hold(other, { ...options, method, admitted });
       admitted = true;
@@ -211,7 +223,7 @@ export class ReplicaCalls {
       const mayBeSuspect = !suspects.isEmpty && options.feed === undefined;
       const trial = mayBeSuspect ? await suspects.begin(await printOf(call), method, hold) : undefined;
       try {
-        return { ...(await this.#dispatch(use, call, trial, admitted)), trial };
+        return { ...(await this.#dispatch(use, call, trial, { admitted, isReturned })), trial };
       } catch (error) {
         trial?.end();
         if (error !== SUSPECT) throw error;
@@ -220,18 +232,14 @@ export class ReplicaCalls {
   }
 
   /** Returns the error that the call ends with. */
-  async #failure(
-    error: unknown,
-    call: Call,
-    { replica, run }: Omit<Used<unknown>, 'value'>,
-    trial: Trial | undefined,
-  ): Promise<unknown> {
-    const { fleet, pool } = this.#options;
+  async #failure(error: unknown, call: Call, at: At<Replica>): Promise<unknown> {
+    const { pool, record } = this.#options;
+    const { replica, run, trial } = at;
     if (call.options.signal?.aborted || faultOf(error) === 'cancelled') pool.observe(run, false);
     // An abort says nothing about the replica, which may still be working.
     if (call.options.signal?.aborted) return error;
-    fleet.record(replica, error);
-    if (isLoss(error)) return isPlanned(error) ? error : ((await this.#onLoss(call, { replica, run }, trial)) ?? error);
+    record(replica, error);
+    if (isLoss(error)) return isPlanned(error) ? error : ((await this.#onLoss(call, at)) ?? error);
     trial?.acquit();
     return error;
   }
@@ -240,11 +248,7 @@ export class ReplicaCalls {
    * Records that the replica was lost with the call. Returns the error with which the call is refused from now on, or
    * undefined if it is not.
    */
-  async #onLoss(
-    lost: Call,
-    { replica, run }: Omit<Used<unknown>, 'value'>,
-    trial: Trial | undefined,
-  ): Promise<AanaError | undefined> {
+  async #onLoss(lost: Call, { replica, run, trial }: At<Replica>): Promise<AanaError | undefined> {
     const { suspects, log, clock, pool } = this.#options;
     const { method, options } = lost;
     const { requestId, traceparent, feed } = options;
@@ -267,25 +271,31 @@ export class ReplicaCalls {
     return refusal;
   }
 
-  async #dispatch<T>(use: Use<T>, call: Call, trial: Trial | undefined, admitted: boolean): Promise<Used<T>> {
+  async #dispatch<T>(
+    use: Use<T>,
+    call: Call,
+    trial: Trial | undefined,
+    how: Pick<DispatchOptions, 'admitted' | 'isReturned'>,
+  ): Promise<Used<T, Replica>> {
     const { pool, clock, onWaiting } = this.#options;
     const { onProgress, signal } = call.options;
     this.#lastUsedAt = clock.now();
-    const useOf = (replica: RunningReplica, run: Run): Used<T> => {
+    const useOf = (replica: Replica, run: Run, isBeyond: boolean): Used<T, Replica> => {
       call.record.begin(replica.name);
       const onSettled = (loss: unknown): void => {
         this.#lastUsedAt = clock.now();
         if (trial && isLoss(loss)) pool.trials.endByLoss(replica, trial);
         else if (trial) pool.trials.end(replica, trial);
         // The caller has gone, so the call does not record the loss, but the same call may come again.
-        if (signal?.aborted && isLoss(loss) && !isPlanned(loss)) void this.#onLoss(call, { replica, run }, trial);
+        if (signal?.aborted && isLoss(loss) && !isPlanned(loss)) void this.#onLoss(call, { replica, run, trial });
         pool.settle(run);
       };
       const onWork = onProgress && ((fraction: number) => onProgress({ stage: 'running', fraction, text: '' }));
-      const { feed, multiplexedModelId } = call.options;
+      const { feed, multiplexedModelId, unchecked } = call.options;
+      const beyond = isBeyond || undefined;
       const onValues = (count: number): void => call.record.values(count);
       const callOptions = Object.assign(requestContextOf(call.options), {
-        ...{ multiplexedModelId, signal, feed, onSettled, onValues, onProgress: onWork },
+        ...{ multiplexedModelId, unchecked, beyond, signal, feed, onSettled, onValues, onProgress: onWork },
       });
       return { value: use(replica, callOptions), replica, run };
     };
@@ -294,11 +304,11 @@ export class ReplicaCalls {
       queued = { call, leave };
       this.#queued.add(queued);
     };
-    const used = pool.dispatch(useOf, { ...call.options, method: call.method, admitted, suspect: trial, onQueued });
+    const used = pool.dispatch(useOf, { ...call.options, method: call.method, suspect: trial, onQueued, ...how });
     onWaiting();
     const onLoading = onProgress && ((step: LoadProgress) => onProgress({ stage: 'loading', ...step }));
-    const loading = onLoading && pool.size === 0 && this.#options.fleet.kept.find((member) => member.loading)?.loading;
-    if (loading) onLoading(loading);
+    const loading = onLoading && pool.size === 0 ? this.#options.loading() : undefined;
+    if (loading) onLoading?.(loading);
     if (onLoading) this.#listeners.add(onLoading);
     try {
       return (await used).value;

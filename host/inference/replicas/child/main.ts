@@ -7,8 +7,8 @@ import { markReplica } from '../process/in-replica.ts';
 import type { Implementation, StartImplementation } from '../process/implementation.ts';
 import { type HostFrame, isCallAnswer, isCallRequest, type ReplicaFrame } from '../../rpc/frames.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
-import { CallClient } from '../../rpc/call-client.ts';
-import { CallServer } from '../../rpc/call-server.ts';
+import { type Connection, Connections } from './connections.ts';
+import { HostListener } from './listener.ts';
 import { ownMemory } from './own-memory.ts';
 
 const SOCKET_FD = 3;
@@ -22,8 +22,10 @@ const artifacts = () => import('../../../io/artifacts/index.ts');
 type StartFrame = Extract<HostFrame, { type: 'start' }>;
 
 let implementation: Implementation | undefined;
-let server: CallServer | undefined;
-let starting = false;
+let connections: Connections | undefined;
+let parent: Connection | undefined;
+let listener: HostListener | undefined;
+let isReady = false;
 
 markReplica();
 
@@ -33,9 +35,6 @@ const socket = new FrameSocket<HostFrame, ReplicaFrame>(new Socket({ fd: SOCKET_
   onClose: () => process.kill(process.pid, 'SIGKILL'),
 });
 
-/** Calls of the host: what the implementation asks other deployments. */
-const calls = new CallClient((frame) => socket.send(frame as ReplicaFrame));
-
 // A terminal sends these to the whole group, and systemd to all processes of a unit. The host decides when a replica
 // ends: calls may still finish on it. When the host ends, the socket closes, and the kernel kills this process.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
@@ -43,19 +42,16 @@ process.on('uncaughtException', (error) => void outsideOfCalls('uncaught excepti
 process.on('unhandledRejection', (error) => void outsideOfCalls('unhandled rejection', error));
 
 function onFrame(frame: HostFrame): void {
-  if (isCallAnswer(frame)) {
-    calls.onAnswer(frame);
-    return;
-  }
-  if (isCallRequest(frame)) {
-    if (server) server.onRequest(frame);
-    else if (frame.type === 'call') refuse(frame.id);
+  if (isCallAnswer(frame) || isCallRequest(frame)) {
+    parent?.onFrame(frame);
     return;
   }
   switch (frame.type) {
     case 'start':
-      if (!starting) void start(frame);
-      starting = true;
+      if (!connections) void start(frame);
+      return;
+    case 'bounds':
+      connections?.setBounds(frame.maxOngoing);
       return;
     case 'reconfigure':
       void reconfigure(frame.id, frame.spec);
@@ -71,11 +67,9 @@ function onFrame(frame: HostFrame): void {
   }
 }
 
-function refuse(id: number): void {
-  socket.send({ type: 'error', id, error: toErrorRecord(fail('ReplicaNotReady', 'the replica is not ready')) });
-}
-
 async function start(frame: StartFrame): Promise<void> {
+  connections = new Connections(frame.maxOngoing);
+  parent = connections.add((sent) => socket.send(sent));
   try {
     const module = (await import(frame.implementation)) as { readonly start?: StartImplementation };
     if (typeof module.start !== 'function') throw new TypeError(`${frame.implementation} exports no function "start"`);
@@ -85,19 +79,32 @@ async function start(frame: StartFrame): Promise<void> {
       growingPaths: async (ids, endId) => (await artifacts()).growingPaths(ids, endId, frame.artifactsDirs),
       progress: (fraction, text) => socket.send({ type: 'progress', fraction, text }),
       onModels: (ids) => socket.send({ type: 'models', ids }),
-      host: calls,
+      host: connections.host,
     });
     await warmUp(implementation);
-    server = new CallServer(implementation.methods, (answer) => socket.send(answer));
+    connections.serve(implementation.methods);
+    listener = frame.listen && (await listen(frame.listen, connections));
+    isReady = true;
     socket.send({
       type: 'ready',
       info: implementation.info ?? null,
       code: implementation.code,
       memory: memoryOf(implementation),
+      listens: listener !== undefined,
     });
   } catch (error) {
     socket.send({ type: 'failed', error: toErrorRecord(error) });
     await leave(1);
+  }
+}
+
+/** Listens for further hosts. A replica that cannot do that has only the host that started it. */
+async function listen(address: NonNullable<StartFrame['listen']>, all: Connections): Promise<HostListener | undefined> {
+  try {
+    return await HostListener.open(address, all, remoteLogger({}));
+  } catch (error) {
+    remoteLogger({}).warn('other processes cannot call this replica', { error: toErrorRecord(error).message });
+    return undefined;
   }
 }
 
@@ -147,7 +154,7 @@ function memoryOf({ gpuMemory }: Implementation): ReplicaMemory | undefined {
 
 async function reconfigure(id: number, spec: unknown): Promise<void> {
   try {
-    if (!server || !implementation?.reconfigure)
+    if (!isReady || !implementation?.reconfigure)
       throw fail('NotReconfigurable', 'the implementation cannot change its configuration while it runs');
     await implementation.reconfigure(spec);
     socket.send({ type: 'result', id, value: null });
@@ -157,7 +164,8 @@ async function reconfigure(id: number, spec: unknown): Promise<void> {
 }
 
 async function shutdown(): Promise<void> {
-  server?.cancelAll();
+  await listener?.leave(); // first, because calls of a replica that ends are repeated elsewhere, and cancelled ones not
+  connections?.cancelAll();
   try {
     sendMetrics();
     await implementation?.close?.();
@@ -169,7 +177,7 @@ async function shutdown(): Promise<void> {
 
 /** Ends the process. After the first call the message may contain data of a request, so it is logged as content. */
 function outsideOfCalls(message: string, error: unknown): Promise<void> {
-  if (!server) return lastWords(message, error);
+  if (!isReady) return lastWords(message, error);
   const { error: name, content } = errorLogFields(error);
   return content === undefined
     ? lastWords(message, error)

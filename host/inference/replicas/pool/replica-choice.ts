@@ -3,8 +3,10 @@ import type { HeldModels } from './held-models.ts';
 
 export interface Choosable {
   readonly name: string;
-  /** Calls that the replica has not let go of. */
+  /** Calls that the replica has not let go of, of all hosts together. */
   readonly ongoing: number;
+  /** Those of other hosts. Default: none. */
+  readonly others?: number | undefined;
   /** Its models, if it has many. */
   readonly models?: Pick<HeldModels, 'has' | 'size'> | undefined;
 }

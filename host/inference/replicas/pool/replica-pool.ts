@@ -7,9 +7,9 @@ import { type TriedSuspect, Trials } from '../calls/trials.ts';
 import { WaitingCalls, type WaitingForReplica, type WaitOptions } from './waiting-calls.ts';
 import { type Reservation, type Run, Workload } from './workload.ts';
 
-export interface PoolOptions {
-  readonly deployment: string;
-  /** Calls that one replica takes at the same time. */
+/** How many calls a deployment takes. */
+export interface CallBounds {
+  /** Calls that one replica takes at the same time, of all hosts together. */
   readonly maxOngoing: number;
   /** Most calls that wait; more are refused. */
   readonly maxQueued: number;
@@ -18,10 +18,18 @@ export interface PoolOptions {
    * the places gets a place beyond `maxOngoing`. Default: no.
    */
   readonly pausesForOthers?: boolean | undefined;
+}
+
+export interface PoolOptions extends CallBounds {
+  readonly deployment: string;
   readonly random?: () => number;
   readonly clock?: Clock;
   /** Returns why a call that finds no replica may not wait for one; undefined when it may. */
-  readonly unavailable?: () => AanaError | undefined;
+  readonly unavailable?: (() => AanaError | undefined) | undefined;
+  /** Called when a call begins or ends its wait. */
+  readonly onQueue?: (() => void) | undefined;
+  /** Called with the error with which all waiting calls are refused. */
+  readonly onRefused?: ((error: AanaError) => void) | undefined;
 }
 
 export interface DispatchOptions
@@ -56,7 +64,7 @@ export class ReplicaPool<Member extends Choosable> {
   readonly #random: () => number;
   readonly #clock: Clock;
   readonly #members: Member[] = [];
-  readonly #waiting = new WaitingCalls<Member>();
+  readonly #waiting: WaitingCalls<Member>;
   readonly #workload: Workload;
   readonly #admission: Admission;
   #closedBy: (() => AanaError) | undefined;
@@ -66,6 +74,7 @@ export class ReplicaPool<Member extends Choosable> {
     this.#options = options;
     this.#random = random;
     this.#clock = clock;
+    this.#waiting = new WaitingCalls(options.onQueue);
     this.#workload = new Workload(clock);
     this.#admission = new Admission({ deployment, clock, workload: this.#workload, waiting: this.#waiting });
     this.trials = new Trials(clock, () => this.release());
@@ -95,27 +104,39 @@ export class ReplicaPool<Member extends Choosable> {
     if (index >= 0) this.#members.splice(index, 1);
   }
 
+  /** The error with which all new calls are refused; undefined while they are taken. */
+  get closedBy(): AanaError | undefined {
+    return this.#closedBy?.();
+  }
+
   /**
    * Runs `use` with a replica that has room, when it is the call's turn. `use` must increase the replica's `ongoing`
    * before it returns. Call {@link settle} when `ongoing` decreases. Rejects with `DeploymentFull` when too many calls
    * wait, `DeploymentOverloaded` when the call cannot be answered before its deadline, or the signal's reason.
    */
-  async dispatch<T>(use: (member: Member, run: Run) => T, options: DispatchOptions = {}): Promise<Used<T>> {
+  async dispatch<T>(
+    use: (member: Member, run: Run, beyond: boolean) => T,
+    options: DispatchOptions = {},
+  ): Promise<Used<T>> {
     options.signal?.throwIfAborted();
     if (this.#closedBy) throw this.#closedBy();
     const wanted = { ...options, userId: tenantOf(options) || null };
-    const free = (this.#waiting.inTurn.size === 0 ? this.#choose(options) : undefined) ?? this.#chooseBeyond(wanted);
-    if (free) return { value: this.#start(use, free, wanted) };
+    const free = this.#waiting.inTurn.size === 0 ? this.#choose(options) : undefined;
+    if (free) return { value: this.#start(use, free, wanted, false) };
+    const beyond = this.#chooseBeyond(wanted);
+    if (beyond) return { value: this.#start(use, beyond, wanted, true) };
     const unavailable = this.#options.unavailable?.();
     if (unavailable) throw unavailable;
     const { leftMs, ...applicant } = this.#admit(options);
     const { affinity, multiplexedModelId, suspect, method } = options;
     const deadline = leftMs === undefined ? undefined : this.#clock.now() + leftMs;
-    return this.#waiting.wait(
+    const waited = this.#waiting.wait(
       { ...applicant, affinity, multiplexedModelId, suspect, deadline, method, since: this.#clock.now() },
-      (member) => ({ value: this.#start(use, member, wanted) }),
+      (member, isBeyond) => ({ value: this.#start(use, member, wanted, isBeyond) }),
       options,
     );
+    if (options.isReturned) this.release(); // another replica may have a place
+    return waited;
   }
 
   /**
@@ -173,7 +194,7 @@ export class ReplicaPool<Member extends Choosable> {
     if (!this.#options.pausesForOthers) return;
     for (const waiting of inTurn) {
       const beyond = this.#chooseBeyond(waiting);
-      if (beyond) waiting.take(beyond);
+      if (beyond) waiting.take(beyond, true);
     }
   }
 
@@ -189,17 +210,14 @@ export class ReplicaPool<Member extends Choosable> {
   }
 
   /** Sets other bounds. Running and waiting calls are not affected. */
-  setBounds({
-    maxOngoing,
-    maxQueued,
-    pausesForOthers,
-  }: Pick<PoolOptions, 'maxOngoing' | 'maxQueued' | 'pausesForOthers'>): void {
+  setBounds({ maxOngoing, maxQueued, pausesForOthers }: CallBounds): void {
     this.#options = { ...this.#options, maxOngoing, maxQueued, pausesForOthers };
     this.release();
   }
 
   /** Refuses all waiting calls. */
   refuseWaiting(error: () => AanaError): void {
+    this.#options.onRefused?.(error());
     for (const waiting of [...this.#waiting]) waiting.refuse(error());
   }
 
@@ -211,7 +229,9 @@ export class ReplicaPool<Member extends Choosable> {
   }
 
   get #room(): Room {
-    return { capacity: this.#members.length * this.#options.maxOngoing, maxQueued: this.#options.maxQueued };
+    const { maxOngoing, maxQueued } = this.#options;
+    const capacity = this.#members.reduce((sum, { others = 0 }) => sum + Math.max(0, maxOngoing - others), 0);
+    return { capacity, maxQueued };
   }
 
   #admit(options: DispatchOptions): Applicant {
@@ -259,14 +279,15 @@ export class ReplicaPool<Member extends Choosable> {
   }
 
   #start<T>(
-    use: (member: Member, run: Run) => T,
+    use: (member: Member, run: Run, beyond: boolean) => T,
     member: Member,
     { method, suspect, userId }: Pick<DispatchOptions, 'method' | 'suspect'> & { readonly userId: string | null },
+    beyond: boolean,
   ): T {
     if (suspect) this.trials.begin(member, suspect);
     const run = this.#workload.begin(method, userId);
     try {
-      return use(member, run);
+      return use(member, run, beyond);
     } catch (error) {
       this.#workload.end(run);
       if (suspect) this.trials.end(member, suspect);

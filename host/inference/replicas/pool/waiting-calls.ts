@@ -23,7 +23,8 @@ export interface Wanted extends Queued, Preference {
 
 /** A call that waits for a replica. */
 export interface WaitingForReplica<Member> extends Wanted, WaitingCall {
-  take(member: Member): void;
+  /** `beyond` is whether it takes a place beyond the number of calls of the replica. */
+  take(member: Member, beyond?: boolean): void;
 }
 
 export interface WaitOptions {
@@ -31,6 +32,8 @@ export interface WaitOptions {
   readonly signal?: AbortSignal | undefined;
   /** Called when the call waits, with a function that ends the wait with an error. */
   readonly onQueued?: ((leave: (reason: unknown) => void) => void) | undefined;
+  /** Whether a replica did not begin the call, which goes before the other calls of its user. Default: no. */
+  readonly isReturned?: boolean | undefined;
 }
 
 /** The waiting calls of a deployment. All of them count for the limit. */
@@ -41,6 +44,12 @@ export class WaitingCalls<Member> {
   readonly suspects = new Set<WaitingForReplica<Member>>();
   /** Calls that wait for the trial of another call with the same arguments. No replica takes them before that. */
   readonly held = new Set<WaitingCall>();
+  readonly #onChange: (() => void) | undefined;
+
+  /** `onChange` is called when a call begins or ends its wait. */
+  constructor(onChange?: () => void) {
+    this.#onChange = onChange;
+  }
 
   get size(): number {
     return this.forReplica + this.held.size;
@@ -52,18 +61,23 @@ export class WaitingCalls<Member> {
   }
 
   /** Lets a call wait until a replica takes it. Resolves with the result of `start` for that replica. */
-  wait<T>(wanted: Wanted, start: (member: Member) => T, { signal, onQueued }: WaitOptions): Promise<T> {
+  wait<T>(
+    wanted: Wanted,
+    start: (member: Member, beyond: boolean) => T,
+    { signal, onQueued, isReturned = false }: WaitOptions,
+  ): Promise<T> {
     const started = deferred<T>();
     const leave = (): void => {
       if (!this.suspects.delete(call)) this.inTurn.remove(call);
       signal?.removeEventListener('abort', onAbort);
+      this.#onChange?.();
     };
     const call: WaitingForReplica<Member> = {
       ...wanted,
-      take: (member) => {
+      take: (member, beyond = false) => {
         leave();
         try {
-          started.resolve(start(member));
+          started.resolve(start(member, beyond));
         } catch (error) {
           started.reject(error);
         }
@@ -75,7 +89,9 @@ export class WaitingCalls<Member> {
     };
     const onAbort = (): void => call.refuse(signal?.reason);
     if (wanted.suspect) this.suspects.add(call);
+    else if (isReturned) this.inTurn.giveBack(call);
     else this.inTurn.add(call);
+    this.#onChange?.();
     onQueued?.(call.refuse);
     signal?.addEventListener('abort', onAbort, { once: true });
     return started.promise;

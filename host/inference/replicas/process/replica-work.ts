@@ -16,6 +16,8 @@ export interface ReplicaWorkOptions {
   /** What the replica may call. Default: nothing. */
   readonly served?: ServedMethods | undefined;
   send(frame: HostFrame): void;
+  /** Called when the number of calls of other hosts has changed. */
+  readonly onLoad?: (() => void) | undefined;
   /** Called after each change of state and before its consequences. */
   onState?: ((state: ReplicaState) => void) | undefined;
 }
@@ -27,10 +29,13 @@ export class ReplicaWork {
   /** Runs the calls of the replica. */
   readonly #server: CallServer;
   readonly #idle = deferred();
+  readonly #ownEnded = deferred();
   /** Its models, if it has many. */
   readonly models = new HeldModels();
   #state: ReplicaState = 'starting';
-  #ongoing = 0;
+  /** Calls of this host. */
+  #own = 0;
+  #others = 0;
 
   constructor(options: ReplicaWorkOptions) {
     this.#options = options;
@@ -38,23 +43,33 @@ export class ReplicaWork {
       (frame) => options.send(frame),
       (id) => this.#server.cancelStreamsOf(id), // nobody reads them any more
     );
-    this.#server = new CallServer(
-      options.served ?? {},
-      (frame) => options.send(frame),
-      ({ context, parent }) => {
+    this.#server = new CallServer(options.served ?? {}, (frame) => options.send(frame), {
+      contextOf: ({ context, parent }) => {
         const meter = parent === undefined ? undefined : this.#connection.meterOf(parent);
         return Object.assign(fromWireContext(context), meter && { meter });
       },
-    );
+    });
   }
 
   get state(): ReplicaState {
     return this.#state;
   }
 
-  /** Number of calls on the replica, including cancelled calls that it has not ended yet. */
+  /** Number of calls on the replica, of all hosts, including cancelled calls that it has not ended yet. */
   get ongoing(): number {
-    return this.#ongoing;
+    return this.#own + this.#others;
+  }
+
+  /** Those of other hosts, and places that the replica keeps for them. */
+  get others(): number {
+    return this.#others;
+  }
+
+  /** Called with what the replica tells of other hosts. */
+  told(others: number): void {
+    this.#others = others;
+    this.#onFewer();
+    this.#options.onLoad?.();
   }
 
   call(method: string, args: Record<string, unknown>, options: RpcCallOptions): Promise<unknown> {
@@ -95,7 +110,25 @@ export class ReplicaWork {
   async drain(graceMs: number, exited: Promise<unknown>, reason: string): Promise<void> {
     this.enter('drain');
     if (this.#state !== 'draining') return;
-    if (this.#ongoing > 0) await within(Promise.race([this.#idle.promise, exited]), graceMs, this.#options.clock);
+    if (this.ongoing > 0) await within(Promise.race([this.#idle.promise, exited]), graceMs, this.#options.clock);
+    if (this.enter('drained')) this.#fail(null, reason, true);
+  }
+
+  /** Takes no more calls. Resolves when those of this host have ended. */
+  async finish(): Promise<void> {
+    this.enter('drain');
+    if (this.#own > 0 && this.#state === 'draining') await this.#ownEnded.promise;
+  }
+
+  /** Fails all open calls with `error`. */
+  failAll(error: () => Error): void {
+    this.#server.cancelAll(); // their results have no use any more
+    this.#connection.failAll(error);
+  }
+
+  /** Called when the replica tells that it ends for a reason that has nothing to do with its calls. */
+  leave(reason: string): void {
+    this.enter('drain');
     if (this.enter('drained')) this.#fail(null, reason, true);
   }
 
@@ -106,22 +139,27 @@ export class ReplicaWork {
 
   #fail(signal: NodeJS.Signals | null, how: string, planned: boolean): void {
     const { deployment, name } = this.#options;
-    this.#server.cancelAll(); // their results have no use any more
-    this.#connection.failAll(() => replicaLost({ deployment, replica: name, signal, how, planned }));
+    this.failAll(() => replicaLost({ deployment, replica: name, signal, how, planned }));
   }
 
   #counted(options: RpcCallOptions): RpcCallOptions {
     const { multiplexedModelId: model } = options;
-    this.#ongoing += 1;
+    this.#own += 1;
     if (model !== undefined) this.models.begin(model);
     return {
       ...options,
       onSettled: (loss) => {
-        this.#ongoing -= 1;
+        this.#own -= 1;
         if (model !== undefined) this.models.end(model);
-        if (this.#ongoing === 0 && this.#state === 'draining') this.#idle.resolve();
+        this.#onFewer();
         options.onSettled?.(loss);
       },
     };
+  }
+
+  #onFewer(): void {
+    if (this.#state !== 'draining') return;
+    if (this.#own === 0) this.#ownEnded.resolve();
+    if (this.ongoing === 0) this.#idle.resolve();
   }
 }

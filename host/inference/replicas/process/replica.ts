@@ -1,14 +1,18 @@
 import type { ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { artifactFolders } from '../../../io/artifacts/index.ts';
 import { systemClock, within } from '../../../base/core/clock.ts';
 import { deferred } from '../../../base/core/deferred.ts';
 import { fail, fromErrorRecord } from '../../../base/core/errors.ts';
+import { randomSuffix } from '../../../base/core/ids.ts';
+import { REPLICA_SOCKET, socketPathIn } from '../../../base/core/net/unix-socket.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import { spawnContained } from '../../../base/processes/index.ts';
 import { FrameSocket } from '../../rpc/frame-socket.ts';
-import type { HostFrame, ReplicaFrame } from '../../rpc/frames.ts';
+import type { HostFrame, ReplicaAddress, ReplicaFrame } from '../../rpc/frames.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 import type { HeldModels } from '../pool/held-models.ts';
 import { HealthChecks } from './health-checks.ts';
@@ -47,6 +51,8 @@ export class Replica implements RunningReplica {
   readonly #exited = deferred<ReplicaExit>();
   readonly #socketClosed = deferred();
   readonly #startedAt = performance.now();
+  readonly #listen: ReplicaAddress | undefined;
+  #listens = false;
   /** Reason for which the host ended the process. */
   #endReason: string | undefined;
   #lastWords: string | undefined;
@@ -60,6 +66,7 @@ export class Replica implements RunningReplica {
 
   constructor(options: ReplicaOptions) {
     this.#options = options;
+    this.#listen = options.socketsDir === undefined ? undefined : newAddress(options.socketsDir);
     this.name = options.name;
     this.started = this.#started.promise;
     this.exited = this.#exited.promise;
@@ -89,6 +96,7 @@ export class Replica implements RunningReplica {
       clock: systemClock,
       served: options.served,
       send: (frame) => this.#socket.send(frame),
+      onLoad: options.onLoad,
       onState: options.onState,
     });
     this.#health = new HealthChecks({
@@ -102,6 +110,8 @@ export class Replica implements RunningReplica {
       implementation: options.implementation.href,
       spec: options.spec,
       artifactsDirs: artifactFolders(options.env),
+      maxOngoing: options.maxOngoing,
+      listen: this.#listen,
     });
     this.#restartStartTimer();
   }
@@ -116,6 +126,14 @@ export class Replica implements RunningReplica {
 
   get ongoing(): number {
     return this.#work.ongoing;
+  }
+
+  get others(): number {
+    return this.#work.others;
+  }
+
+  get address(): ReplicaAddress | undefined {
+    return this.#listens ? this.#listen : undefined;
   }
 
   /** Its models, if it has many. */
@@ -159,6 +177,10 @@ export class Replica implements RunningReplica {
     return this.#work.stream(method, args, options);
   }
 
+  setBounds(maxOngoing: number): void {
+    this.#socket.send({ type: 'bounds', maxOngoing });
+  }
+
   async reconfigure(spec: unknown): Promise<void> {
     await this.#work.reconfigure(spec);
   }
@@ -194,6 +216,7 @@ export class Replica implements RunningReplica {
         this.#info = frame.info;
         this.#onMemory(frame.memory);
         this.#code = frame.code;
+        this.#listens = frame.listens === true;
         this.#onReady();
         return;
       case 'failed': {
@@ -218,6 +241,10 @@ export class Replica implements RunningReplica {
         return;
       case 'models':
         this.#work.models.told(frame.ids);
+        this.#options.onModels?.();
+        return;
+      case 'load':
+        this.#work.told(frame.others);
         return;
       case 'metrics':
         this.#options.onMetrics?.(frame.metrics);
@@ -266,6 +293,7 @@ export class Replica implements RunningReplica {
     // Frames that it sent before its end must still be read.
     await within(this.#socketClosed.promise, SOCKET_TIMEOUT_MS);
     this.#socket.destroy();
+    if (this.#listen) await rm(this.#listen.socket, { force: true }).catch(() => {});
     const how = spawnError ?? (signal ? `it was ended by ${signal}` : `it exited with code ${code}`);
     const exit: ReplicaExit = {
       reason: this.#endReason ?? withDetail(how, this.#lastWords ?? this.#lines.last),
@@ -282,6 +310,11 @@ export class Replica implements RunningReplica {
     if (this.#child.stdout) this.#lines.follow(this.#child.stdout, onLine);
     if (this.#child.stderr) this.#lines.follow(this.#child.stderr, onLine);
   }
+}
+
+/** Returns an address that no other process has. */
+function newAddress(dir: string): ReplicaAddress {
+  return { socket: socketPathIn(dir, randomSuffix() + REPLICA_SOCKET), token: randomBytes(32).toString('hex') };
 }
 
 function socketOf(child: ChildProcess): Duplex {

@@ -1,6 +1,7 @@
 import type { Logger } from '../../../base/core/log/logger.ts';
 import type { HeldModels } from '../pool/held-models.ts';
 import type { RpcCallOptions } from '../../rpc/call-client.ts';
+import type { ReplicaAddress } from '../../rpc/frames.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 import type { ReplicaMetric } from '../../rpc/replica-metrics.ts';
 import type { ServedMethods } from '../../rpc/method.ts';
@@ -20,6 +21,10 @@ export interface ReplicaOptions {
   /** Environment of the process. */
   readonly env: NodeJS.ProcessEnv;
   readonly nice: number;
+  /** Calls that it runs at the same time. */
+  readonly maxOngoing: number;
+  /** Folder for the socket on which it listens for further hosts. Default: it has none. */
+  readonly socketsDir?: string | undefined;
   /** Numbers of the processors that the process may use. Default: those of this process. */
   readonly processors?: readonly number[] | undefined;
   /** Limit of the process's address space, in bytes. Default: none. */
@@ -37,6 +42,10 @@ export interface ReplicaOptions {
   readonly onMemory?: ((memory: ReplicaMemory) => void) | undefined;
   /** Called with what the implementation has measured. It may still come after the process is gone. */
   readonly onMetrics?: ((metrics: readonly ReplicaMetric[]) => void) | undefined;
+  /** Called when the number of calls of other hosts has changed. */
+  readonly onLoad?: (() => void) | undefined;
+  /** Called when it has told other models. */
+  readonly onModels?: (() => void) | undefined;
   /** Called after each change of state and before its consequences. */
   readonly onState?: ((state: ReplicaState) => void) | undefined;
 }
@@ -53,22 +62,33 @@ export interface ReplicaExit {
   readonly lastLines: readonly string[];
 }
 
-/** Interface of replicas for slots, the pool and the set. Implemented by `Replica` and by simulated replicas. */
-export interface RunningReplica {
+/** A replica as those see it who call it. */
+export interface CalledReplica {
   readonly name: string;
-  readonly state: ReplicaState;
-  readonly pid: number | undefined;
+  /** Calls on it, of all hosts together. */
   readonly ongoing: number;
-  readonly steps: number;
+  /** Those of other hosts. Default: none. */
+  readonly others?: number | undefined;
   /** Its models, if it has many. */
   readonly models?: HeldModels | undefined;
+  call(method: string, args: Record<string, unknown>, options: RpcCallOptions): Promise<unknown>;
+  stream(method: string, args: Record<string, unknown>, options: RpcCallOptions): AsyncIterableIterator<unknown[]>;
+}
+
+/** Interface of replicas for slots and the set. Implemented by `Replica` and by simulated replicas. */
+export interface RunningReplica extends CalledReplica {
+  readonly state: ReplicaState;
+  readonly pid: number | undefined;
+  readonly steps: number;
+  /** Where it listens for further hosts, once it is ready. Undefined if it does not. */
+  readonly address?: ReplicaAddress | undefined;
   readonly memory?: ReplicaMemory | undefined;
   /** Stamp of the code that it runs, once it is ready; undefined when unknown. */
   readonly code: string | undefined;
   readonly started: Promise<StartOutcome>;
   readonly exited: Promise<ReplicaExit>;
-  call(method: string, args: Record<string, unknown>, options: RpcCallOptions): Promise<unknown>;
-  stream(method: string, args: Record<string, unknown>, options: RpcCallOptions): AsyncIterableIterator<unknown[]>;
+  /** Sets another number of calls that it runs at the same time. */
+  setBounds(maxOngoing: number): void;
   /** Gives the implementation another spec. Rejects when it refuses the spec and keeps the old one. */
   reconfigure(spec: unknown): Promise<void>;
   stop(graceMs: number, reason?: string): Promise<void>;

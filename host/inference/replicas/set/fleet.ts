@@ -43,11 +43,19 @@ export interface FleetOptions {
   readonly random: () => number;
   readonly restartDelay?: RestartDelay | undefined;
   readonly spawn?: SpawnReplica | undefined;
+  /** Folder for the sockets on which replicas listen for further hosts. Default: they have none. */
+  readonly socketsDir?: string | undefined;
+  /** Calls that one replica takes at the same time. */
+  readonly maxOngoing: number;
   /** Records what the processes measure. */
   readonly metrics: ReplicaMetrics;
   /** Pool to which ready replicas are added. */
   readonly pool: ReplicaPool<RunningReplica>;
   onProgress(progress: LoadProgress): void;
+  /** Called when other hosts would see something else of the replicas. */
+  onChange(): void;
+  /** Called when the number of calls of other hosts has changed. */
+  onLoad(): void;
   /** Called when a process was lost and will be restarted. */
   onLost(member: Member, loss: SlotFailure): void;
   onFailed(member: Member, failure: SlotFailure): void;
@@ -69,10 +77,12 @@ export class Fleet {
   readonly #codes = new WeakMap<ReplicaVersion, string>();
   /** In the order of creation: kept ones, including those that were given up, and ending ones. */
   #members: Member[] = [];
+  #maxOngoing: number;
   #isClosed = false;
 
   constructor(options: FleetOptions) {
     this.#options = options;
+    this.#maxOngoing = options.maxOngoing;
   }
 
   get members(): readonly Member[] {
@@ -92,6 +102,12 @@ export class Fleet {
   /** Returns the place of a slot that is not gone. */
   placeOf(member: Member): DevicePlace | undefined {
     return this.#places.get(member);
+  }
+
+  /** Sets another number of calls that each process takes. */
+  setBounds(maxOngoing: number): void {
+    this.#maxOngoing = maxOngoing;
+    for (const { slot } of this.#members) slot.replica?.setBounds(maxOngoing);
   }
 
   /** Records the outcome of a call on this replica. */
@@ -169,7 +185,9 @@ export class Fleet {
     if (member.takesCalls) return;
     member.takesCalls = true;
     const { replica } = member.slot;
-    if (replica?.state === 'ready') this.#options.pool.add(replica);
+    if (replica?.state !== 'ready') return;
+    this.#options.pool.add(replica);
+    this.#options.onChange();
   }
 
   /** Adds `count` slots, or none. Returns undefined when there is no room for all of them. */
@@ -252,6 +270,10 @@ export class Fleet {
       healthPeriodMs,
       healthTimeoutMs,
       env: { ...env, ...place.env },
+      maxOngoing: this.#maxOngoing,
+      socketsDir: this.#options.socketsDir,
+      onLoad: this.#options.onLoad,
+      onModels: this.#options.onChange,
       processors: place.processors,
       onProgress: (fraction, text) => {
         member.loading = { fraction, text };
@@ -267,6 +289,7 @@ export class Fleet {
         if (state === 'ready' || state === 'exited') place.onLoaded?.(state === 'ready');
         if (state !== 'ready') pool.remove(replica);
         else if (member.takesCalls) pool.add(replica);
+        this.#options.onChange();
       },
     });
     this.#health.set(replica, new OutcomeHealth());

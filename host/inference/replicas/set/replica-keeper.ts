@@ -21,6 +21,8 @@ export interface ReplicaKeeperOptions {
   readonly log: Logger;
   /** Makes room for a replica that must run, or for the first replica of a deployment that wakes. */
   readonly makeRoom: MakeRoom | undefined;
+  /** Returns the number of calls that wait for a replica, of all hosts. */
+  waiting(): number;
   /** Returns whether the number of replicas must not change now. */
   isHeld(): boolean;
   /** Returns the error that there is no room for one replica. */
@@ -68,10 +70,10 @@ export class ReplicaKeeper {
   }
 
   check(): void {
-    const { fleet, pool, clock, log, isHeld } = this.#options;
+    const { fleet, clock, log, isHeld, waiting } = this.#options;
     if (isHeld()) return;
     const { kept } = fleet;
-    const load = pool.waitingForReplica + kept.reduce((sum, { slot }) => sum + (slot.replica?.ongoing ?? 0), 0);
+    const load = waiting() + kept.reduce((sum, { slot }) => sum + (slot.replica?.ongoing ?? 0), 0);
     const wanted = this.#scaler ? this.#scaler.decide(clock.now(), load, kept.length) : this.#version.count;
     if (wanted > kept.length) this.#growAfterLook(wanted);
     if (wanted >= kept.length) return;

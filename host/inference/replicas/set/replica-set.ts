@@ -4,12 +4,12 @@ import type { Logger } from '../../../base/core/log/logger.ts';
 import type { RequestContext } from '../../../base/core/request-context.ts';
 import { noTelemetry, type Telemetry } from '../../../base/core/telemetry.ts';
 import { Availability } from './availability.ts';
-import { CallTelemetry } from '../calls/call-telemetry.ts';
+import { CallRouter } from '../calls/call-router.ts';
 import { FailingReplicas } from './failing-replicas.ts';
 import { Fleet, type FleetOptions, type LoadProgress, type Member } from './fleet.ts';
-import { ReplicaCalls, type SetCallOptions } from '../calls/replica-calls.ts';
+import type { SetCallOptions } from '../calls/replica-calls.ts';
 import { type MakeRoom, ReplicaKeeper } from './replica-keeper.ts';
-import { ReplicaPool } from '../pool/replica-pool.ts';
+import type { CallBounds } from '../pool/replica-pool.ts';
 import type { SlotFailure } from '../slot/replica-slot.ts';
 import { firstCount, type DevicePlace, type ReplicaVersion } from './replica-version.ts';
 import { ReplicaMetrics } from './replica-metrics.ts';
@@ -18,13 +18,13 @@ import type { UpdateResult } from '../update/rolling-update.ts';
 import type { RunningReplica } from '../process/running-replica.ts';
 import { allReady, SetChanges, type SetUpdateOptions } from './set-changes.ts';
 import { noRoom } from './set-errors.ts';
-import { SuspectCalls } from '../calls/suspect-calls.ts';
 import { useOf } from './use-of.ts';
 import type { Reservation } from '../pool/workload.ts';
+import type { ReplicaAddress } from '../../rpc/frames.ts';
 
 export interface ReplicaSetOptions extends Pick<
   FleetOptions,
-  'deployment' | 'log' | 'env' | 'nice' | 'restartDelay' | 'spawn'
+  'deployment' | 'log' | 'env' | 'nice' | 'restartDelay' | 'spawn' | 'socketsDir'
 > {
   readonly version: ReplicaVersion;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
@@ -36,6 +36,32 @@ export interface ReplicaSetOptions extends Pick<
   readonly telemetry?: Telemetry | undefined;
   /** Returns the weight of a user among those who wait. Default: 1 for everyone. */
   readonly weightOf?: ((userId: string) => number | undefined) | undefined;
+  /** Called when other hosts would see something else of the deployment. */
+  readonly onChange?: (() => void) | undefined;
+}
+
+/** The refusals of all waiting calls of a deployment. */
+export interface RefusedCalls {
+  /** How often that happened. Hosts refuse their waiting calls when it has grown. */
+  readonly count: number;
+  /** The last error. */
+  readonly error: AanaError | undefined;
+}
+
+/** What other hosts see of a deployment, so that they call its replicas. */
+export interface SharedSet {
+  readonly bounds: CallBounds & { readonly pausesForOthers: boolean };
+  /** The error with which all new calls are refused. */
+  readonly refusal: AanaError | undefined;
+  /** The error of calls that find no replica and may not wait for one. */
+  readonly unavailable: AanaError | undefined;
+  readonly refused: RefusedCalls;
+  /** The replicas that take calls, with the models that they have, if they have many. */
+  readonly replicas: readonly {
+    readonly name: string;
+    readonly address: ReplicaAddress;
+    readonly models: readonly string[];
+  }[];
 }
 
 /** Keeps the wanted number of replicas of one deployment running, and gives calls to them. */
@@ -43,29 +69,40 @@ export class ReplicaSet {
   readonly #options: ReplicaSetOptions;
   readonly #log: Logger;
   readonly #clock: Clock;
-  readonly #pool: ReplicaPool<RunningReplica>;
+  readonly #router: CallRouter<RunningReplica>;
   readonly #fleet: Fleet;
   readonly #keeper: ReplicaKeeper;
   readonly #stopping = new AbortController();
-  readonly #calls: ReplicaCalls;
   readonly #availability: Availability;
   readonly #failing: FailingReplicas;
   readonly #changes: SetChanges;
   #isStarted = false;
+  #bounds: CallBounds;
+  /** Calls that wait in other hosts. */
+  #waitingElsewhere = 0;
+  #usedElsewhereAt = -Infinity;
+  /** How often all waiting calls were refused, and the last error. */
+  #refused: RefusedCalls = { count: 0, error: undefined };
 
   constructor(options: ReplicaSetOptions) {
     const { deployment, log, version, clock = systemClock, random = Math.random, telemetry = noTelemetry } = options;
     this.#options = options;
     this.#log = log.child({ deployment });
     this.#clock = clock;
-    this.#pool = new ReplicaPool({
-      deployment,
-      maxOngoing: version.maxOngoing,
-      maxQueued: version.maxQueued,
-      pausesForOthers: version.pausesForOthers,
-      random,
-      clock,
+    this.#bounds = version;
+    this.#router = new CallRouter<RunningReplica>({
+      ...{ deployment, clock, random, telemetry, bounds: version, log: this.#log, weightOf: options.weightOf },
       unavailable: () => this.#availability.unavailable(),
+      record: (replica, error) => this.#fleet.record(replica, error),
+      loading: () => this.#fleet.kept.find((member) => member.loading)?.loading,
+      onWaiting: () => {
+        // The first call wakes a sleeping deployment.
+        if (this.#isStarted && this.#fleet.kept.length === 0) this.#keeper.check();
+      },
+      onRefused: (error) => {
+        this.#refused = { count: this.#refused.count + 1, error };
+        this.#changed();
+      },
     });
     this.#fleet = new Fleet({
       ...options,
@@ -73,10 +110,16 @@ export class ReplicaSet {
       clock,
       random,
       pool: this.#pool,
+      maxOngoing: version.maxOngoing,
       metrics: new ReplicaMetrics(deployment, telemetry),
+      onChange: () => this.#changed(),
+      onLoad: () => {
+        this.#usedElsewhereAt = this.#clock.now();
+        this.#pool.release();
+      },
       onProgress: (progress) => {
         options.onProgress?.(progress);
-        this.#calls.onProgress(progress);
+        this.#router.calls.onProgress(progress);
       },
       onLost: (member, loss) => this.#onLost(member, loss),
       onFailed: (member, failure) => this.#onFailed(member, failure),
@@ -84,38 +127,38 @@ export class ReplicaSet {
     });
     this.#availability = new Availability({ deployment, fleet: this.#fleet, pool: this.#pool, clock });
     this.#failing = new FailingReplicas(this.#fleet, clock, this.#log);
-    const suspects = new SuspectCalls(deployment, clock);
-    this.#calls = new ReplicaCalls({
-      pool: this.#pool,
-      fleet: this.#fleet,
-      clock,
-      suspects,
-      log: this.#log,
-      telemetry: new CallTelemetry(deployment, clock, telemetry, this.#log),
-      weightOf: options.weightOf,
-      onWaiting: () => {
-        // The first call wakes a sleeping deployment.
-        if (this.#isStarted && this.#fleet.kept.length === 0) this.#keeper.check();
-      },
-    });
     this.#keeper = new ReplicaKeeper(version, {
       fleet: this.#fleet,
       pool: this.#pool,
       clock,
       log: this.#log,
       makeRoom: options.makeRoom,
+      waiting: () => this.#pool.waitingForReplica + this.#waitingElsewhere,
       isHeld: () => this.hasFailed || this.#changes.isOn || this.#stopping.signal.aborted,
       noRoom: () => this.#noRoom(1),
     });
     this.#changes = new SetChanges(version, {
       deployment,
       fleet: this.#fleet,
-      pool: this.#pool,
       keeper: this.#keeper,
       availability: this.#availability,
-      suspects,
+      suspects: this.#router.suspects,
       clock,
+      setBounds: (bounds) => {
+        this.#bounds = bounds;
+        this.#fleet.setBounds(bounds.maxOngoing); // first, so that no call comes too early
+        this.#pool.setBounds(bounds);
+        this.#changed();
+      },
     });
+  }
+
+  get #pool(): CallRouter<RunningReplica>['pool'] {
+    return this.#router.pool;
+  }
+
+  #changed(): void {
+    this.#options.onChange?.();
   }
 
   /** The version of new replicas; during an update still the old version. */
@@ -125,7 +168,7 @@ export class ReplicaSet {
 
   /** Time at which a call last arrived or ended, in milliseconds of the clock. */
   get lastUsedAt(): number {
-    return this.#calls.lastUsedAt;
+    return Math.max(this.#router.calls.lastUsedAt, this.#usedElsewhereAt);
   }
 
   /** Whether all replicas were given up, so that none starts by itself. */
@@ -147,7 +190,7 @@ export class ReplicaSet {
    */
   get dispensable(): readonly Member[] {
     const kept = this.#fleet.kept.sort((a, b) => useOf(a) - useOf(b));
-    const isInUse = this.#pool.queued > 0 || kept.some(({ slot }) => (slot.replica?.ongoing ?? 0) > 0);
+    const isInUse = this.#queued > 0 || kept.some(({ slot }) => (slot.replica?.ongoing ?? 0) > 0);
     if (isInUse || this.#changes.isOn || !this.#isStarted || this.#stopping.signal.aborted) return [];
     return this.hasFailed ? kept : kept.slice(0, Math.max(0, kept.length - firstCount(this.version)));
   }
@@ -183,6 +226,7 @@ export class ReplicaSet {
     }
     signal?.throwIfAborted();
     this.#isStarted = true;
+    this.#changed();
     void this.#every(
       () => this.version.healthPeriodMs,
       () => this.#failing.check(),
@@ -194,7 +238,7 @@ export class ReplicaSet {
   }
 
   call(method: string, args: Record<string, unknown>, options: SetCallOptions = {}): Promise<unknown> {
-    return this.#calls.call(method, args, options);
+    return this.#router.calls.call(method, args, options);
   }
 
   stream(
@@ -202,7 +246,7 @@ export class ReplicaSet {
     args: Record<string, unknown>,
     options: SetCallOptions = {},
   ): AsyncGenerator<unknown[], unknown, undefined> {
-    return this.#calls.stream(method, args, options);
+    return this.#router.calls.stream(method, args, options);
   }
 
   /**
@@ -210,7 +254,7 @@ export class ReplicaSet {
    * `DeploymentOverloaded`.
    */
   reserve(context: RequestContext): Reservation {
-    return this.#calls.reserve(context);
+    return this.#router.calls.reserve(context);
   }
 
   /**
@@ -238,6 +282,36 @@ export class ReplicaSet {
     return this.#changes.roll(version, options);
   }
 
+  /** What other hosts see of the deployment. */
+  get shared(): SharedSet {
+    const ready = this.#fleet.members.flatMap(({ slot: { replica }, takesCalls }) =>
+      takesCalls && replica?.state === 'ready' && replica.address ? [replica] : [],
+    );
+    const { maxOngoing, maxQueued, pausesForOthers = false } = this.#bounds;
+    return {
+      bounds: { maxOngoing, maxQueued, pausesForOthers },
+      refusal: this.#pool.closedBy,
+      unavailable: this.#availability.unavailable(),
+      refused: this.#refused,
+      replicas: ready.map(({ name, address, models }) => ({ name, address: address!, models: models?.ids ?? [] })),
+    };
+  }
+
+  /** Sets the number of calls that wait for a replica in other hosts. */
+  setWaitingElsewhere(count: number): void {
+    this.#waitingElsewhere = count;
+    this.#usedElsewhereAt = this.#clock.now();
+    if (count > 0 && this.#isStarted && this.#fleet.kept.length === 0) this.#keeper.check();
+  }
+
+  /** Records the outcomes of calls of other hosts on the replica with this token; `errors` are of those that failed. */
+  recordElsewhere(token: string, succeeded: number, errors: readonly unknown[]): void {
+    const replica = this.#fleet.members.find(({ slot }) => slot.replica?.address?.token === token)?.slot.replica;
+    if (!replica) return; // it has ended
+    for (let count = 0; count < succeeded; count += 1) this.#fleet.record(replica);
+    for (const error of errors) this.#fleet.record(replica, error);
+  }
+
   /** Gives one of {@link ending} the shorter grace, because its place is needed. Resolves when it is gone. */
   hurry(member: Member): Promise<void> {
     return this.#fleet.hurry(member);
@@ -262,7 +336,7 @@ export class ReplicaSet {
       placeOf: (member) => this.#fleet.placeOf(member),
       kept,
       phase: isStopped ? 'stopped' : this.#isStarted ? 'started' : 'starting',
-      queued: this.#pool.queued,
+      queued: this.#queued,
       updating: this.#changes.update?.state,
       failure: this.#availability.failure,
       lastLoss: this.#availability.lastLoss,
@@ -278,16 +352,23 @@ export class ReplicaSet {
     const gone = (): AanaError => fail('DeploymentStopped', `deployment ${this.#options.deployment} is shutting down`);
     this.#changes.update?.stop();
     this.#pool.close(gone, { waiting: graceMs <= 0 });
+    this.#changed();
     const deadline = this.#clock.now() + graceMs;
-    while (this.#pool.queued > 0 && this.#pool.size > 0 && this.#clock.now() < deadline) await this.#clock.delay(20);
+    while (this.#queued > 0 && this.#pool.size > 0 && this.#clock.now() < deadline) await this.#clock.delay(20);
     this.#stopping.abort();
     this.#pool.close(gone, { waiting: true });
     await this.#fleet.close(Math.max(0, deadline - this.#clock.now()));
   }
 
+  /** Number of waiting calls, of all hosts. */
+  get #queued(): number {
+    return this.#pool.queued + this.#waitingElsewhere;
+  }
+
   #onLost(member: Member, loss: SlotFailure): void {
     this.#changes.update?.onLost(member, loss);
     this.#availability.onLost(loss);
+    this.#changed();
   }
 
   #onFailed(member: Member, failure: SlotFailure): void {
@@ -299,7 +380,7 @@ export class ReplicaSet {
     this.#changes.update?.onGone(member);
     if (this.#stopping.signal.aborted) return;
     if (!this.#changes.isOn) this.#availability.failIfAllFailed();
-    if (this.#isStarted && this.#fleet.kept.length === 0 && this.#pool.queued > 0) this.#keeper.check();
+    if (this.#isStarted && this.#fleet.kept.length === 0 && this.#queued > 0) this.#keeper.check();
   }
 
   async #every(periodMs: () => number, run: () => void): Promise<void> {

@@ -3,10 +3,9 @@ import type { Availability } from './availability.ts';
 import type { Fleet, Member } from './fleet.ts';
 import { reconfigureAll } from '../update/reconfigure.ts';
 import type { ReplicaKeeper } from './replica-keeper.ts';
-import type { ReplicaPool } from '../pool/replica-pool.ts';
+import type { CallBounds } from '../pool/replica-pool.ts';
 import type { ReplicaVersion } from './replica-version.ts';
 import { RollingUpdate, type UpdateResult } from '../update/rolling-update.ts';
-import type { RunningReplica } from '../process/running-replica.ts';
 import { failedDeployment, noRoom } from './set-errors.ts';
 import type { SuspectCalls } from '../calls/suspect-calls.ts';
 import type { UpdateState } from '../update/update-state.ts';
@@ -14,11 +13,12 @@ import type { UpdateState } from '../update/update-state.ts';
 export interface SetChangesOptions {
   readonly deployment: string;
   readonly fleet: Fleet;
-  readonly pool: ReplicaPool<RunningReplica>;
   readonly keeper: ReplicaKeeper;
   readonly availability: Availability;
   readonly suspects: SuspectCalls;
   readonly clock: Clock;
+  /** Sets how many calls replicas and queue take from now on. */
+  setBounds(bounds: CallBounds): void;
 }
 
 export interface SetUpdateOptions {
@@ -94,7 +94,7 @@ export class SetChanges {
   /** See `ReplicaSet.update`. */
   async roll(version: ReplicaVersion, { signal, onState, watchMs }: SetUpdateOptions): Promise<UpdateResult> {
     signal?.throwIfAborted();
-    const { fleet, pool, keeper, suspects, availability, clock } = this.#options;
+    const { fleet, keeper, suspects, availability, clock, setBounds } = this.#options;
     const from = this.#version;
     const { length } = fleet.kept;
     const update = new RollingUpdate({
@@ -112,7 +112,7 @@ export class SetChanges {
     const result = await this.#change(async () => {
       this.#update = update;
       // Replicas of both versions get calls: no more than either takes.
-      pool.setBounds({
+      setBounds({
         maxOngoing: Math.min(from.maxOngoing, version.maxOngoing),
         maxQueued: Math.max(from.maxQueued, version.maxQueued),
         pausesForOthers: from.pausesForOthers === true && version.pausesForOthers === true,
@@ -148,7 +148,7 @@ export class SetChanges {
   #adopt(version: ReplicaVersion): void {
     this.#options.keeper.adopt(version);
     this.#version = version;
-    this.#options.pool.setBounds(version);
+    this.#options.setBounds(version);
   }
 }
 

@@ -1,0 +1,98 @@
+import { type Clock, systemClock } from '../../../base/core/clock.ts';
+import { cancelledError, fail, toErrorRecord } from '../../../base/core/errors.ts';
+import { CallClient, type RpcCallOptions } from '../../rpc/call-client.ts';
+import { CallServer } from '../../rpc/call-server.ts';
+import { type CallAnswer, type CallRequest, isCallAnswer, type LoadFrame } from '../../rpc/frames.ts';
+import type { ServedMethods } from '../../rpc/method.ts';
+import type { StartContext } from '../process/implementation.ts';
+import { SharedPlaces } from './shared-places.ts';
+
+/** A frame about calls, in either direction. */
+type Sent = CallRequest | CallAnswer | LoadFrame;
+
+/** One connection, with the calls in both directions. */
+export interface Connection {
+  onFrame(frame: CallRequest | CallAnswer): void;
+  /** Called when the other end is gone. Cancels its calls, and fails those that were made for them. */
+  close(): void;
+}
+
+interface Open extends Connection {
+  readonly client: CallClient;
+  cancelAll(): void;
+}
+
+/** Numbers of calls of one connection. Each connection has its own, so that a call tells its connection. */
+const NUMBERS = 2 ** 32;
+
+/** The connections of a replica. The first one is that of the process that started it. */
+export class Connections {
+  readonly #places: SharedPlaces;
+  readonly #open = new Map<number, Open>();
+  #methods: ServedMethods | undefined;
+  /** What the implementation asks other deployments. A call for another call goes back over the connection of that. */
+  readonly host: StartContext['host'] = {
+    call: async (method, args, options = {}) => {
+      const { client, call } = this.#clientFor(options);
+      return client.call(method, args, { ...options, call });
+    },
+    stream: (method, args, options = {}) => {
+      const { client, call } = this.#clientFor(options);
+      return client.stream(method, args, { ...options, call });
+    },
+  };
+
+  constructor(maxOngoing: number, clock: Clock = systemClock) {
+    this.#places = new SharedPlaces(maxOngoing, clock);
+  }
+
+  setBounds(maxOngoing: number): void {
+    this.#places.setBounds(maxOngoing);
+  }
+
+  /** Answers calls from now on. They are refused before. */
+  serve(methods: ServedMethods): void {
+    this.#methods = methods;
+  }
+
+  add(send: (frame: Sent) => void): Connection {
+    let number = 0;
+    while (this.#open.has(number)) number += 1;
+    const client = new CallClient((frame) => send(frame as CallRequest)); // a replica reconfigures nobody
+    const places = this.#places.connect((others) => send({ type: 'load', others }));
+    let server: CallServer | undefined;
+    const onRequest = (frame: CallRequest): void => {
+      if (this.#methods) {
+        server ??= new CallServer(this.#methods, send, { places, firstNumber: number * NUMBERS });
+        server.onRequest(frame);
+      } else if (frame.type === 'call') {
+        const error = fail('ReplicaNotReady', 'the replica is not ready');
+        send({ type: 'error', id: frame.id, error: toErrorRecord(error) });
+      }
+    };
+    const connection: Open = {
+      client,
+      onFrame: (frame) => (isCallAnswer(frame) ? client.onAnswer(frame) : onRequest(frame)),
+      cancelAll: () => server?.cancelAll(),
+      close: () => {
+        this.#open.delete(number);
+        server?.cancelAll();
+        client.failAll(() => cancelledError('the caller is gone'));
+        places.close();
+      },
+    };
+    this.#open.set(number, connection);
+    return connection;
+  }
+
+  cancelAll(): void {
+    for (const connection of this.#open.values()) connection.cancelAll();
+  }
+
+  /** Returns the connection of the call that the options name, with its number there. */
+  #clientFor({ call }: RpcCallOptions): { readonly client: CallClient; readonly call: number | undefined } {
+    const connection = this.#open.get(call === undefined ? 0 : Math.floor(call / NUMBERS));
+    if (!connection) throw cancelledError('the caller is gone');
+    return { client: connection.client, call: call === undefined ? undefined : call % NUMBERS };
+  }
+}
