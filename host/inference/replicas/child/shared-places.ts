@@ -84,7 +84,7 @@ export class SharedPlaces {
     for (const connection of this.#refused) {
       if (this.#running + this.#kept.size >= this.#maxOngoing) break;
       this.#refused.delete(connection);
-      void this.#keepFor(connection);
+      if (!this.#kept.has(connection)) void this.#keepFor(connection);
     }
     this.#tellLater();
   }
