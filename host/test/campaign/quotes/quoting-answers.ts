@@ -97,8 +97,9 @@ export async function quotingAnswers(
       seed: number,
       maxTokens: 1 + random(200),
     });
-    const told = quotes!.in(text);
-    const expected = inJson ? quotesIn(text) : [text];
+    const isWhole = last.type === 'end'; // the text of an error, such as a prompt that is too long, is no JSON
+    const told = isWhole ? quotes!.in(text) : [];
+    const expected = isWhole && inJson ? quotesIn(text) : [text];
     const problem =
       last.type === 'error'
         ? last.message
