@@ -12,7 +12,7 @@ import {
   type SetCallOptions,
   streamWithRetry,
 } from '../../replicas/index.ts';
-import type { ImageChatDialog, OcrOutput } from '../../../base/schemas/index.ts';
+import type { ImageChatDialog } from '../../../base/schemas/index.ts';
 import { check } from '../class/check.ts';
 import type { CallOptions, DeploymentHandle } from './deployment-handle.ts';
 import { figuresOf, heardSeconds } from './call-figures.ts';
@@ -26,7 +26,7 @@ import {
   wholeArguments,
 } from './growing-arguments.ts';
 import { type HandleOptions, retryPolicy } from './handle-options.ts';
-import { hasImages, type Recognize, withImageTexts } from './image-texts.ts';
+import { hasImages, type ImageReader, withImageTexts } from './image-texts.ts';
 import { ReadTexts } from './read-texts.ts';
 import { MultiplexedModelId } from './limited-handle.ts';
 import type { DeploymentDefinition } from '../class/deployment-definition.ts';
@@ -191,10 +191,10 @@ export class DeploymentCalls {
     const { input } = requireMethod(deployment, method);
     const { dialog } = check(input, args, `${name}.${method}`) as { readonly dialog: ImageChatDialog };
     const context = requestContextOf(options);
-    const recognize: Recognize = async (image, signal) =>
-      (await this.#call(reader, 'recognize', { image }, { ...context, signal }, policy)) as OcrOutput;
+    const recognize: ImageReader['recognize'] = (image, signal) =>
+      this.#call(reader, 'recognize', { image }, { ...context, signal }, policy);
     const kept = this.#texts.of(this.#options.find(reader).bound, tenantOf(options));
-    return { ...args, dialog: await withImageTexts(dialog, recognize, kept, options.signal) };
+    return { ...args, dialog: await withImageTexts(dialog, { name: reader, recognize }, kept, options.signal) };
   }
 
   /** Makes a call with audio that is being decoded. */

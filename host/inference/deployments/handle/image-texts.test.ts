@@ -1,6 +1,7 @@
 // Where the texts of images stand in dialogs, and which texts are read again.
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { AanaError } from '../../../base/core/errors.ts';
 import {
   ChatDialogInput,
   type ImageChatDialog,
@@ -35,6 +36,7 @@ const lineOf = (text: string): OcrOutput['lines'][number] => ({
 });
 
 class Reader {
+  readonly name = 'ocr';
   readonly read: string[] = [];
   atOnce = 0;
   most = 0;
@@ -61,7 +63,7 @@ const dialogOf = (...contents: readonly ChatDialogInput['messages'][number]['con
 const kept = (owner = '', reader: object = {}, all = new ReadTexts()) => all.of(reader as never, owner);
 
 async function contentsOf(dialog: ImageChatDialog, reader = new Reader()): Promise<unknown[]> {
-  const { messages } = await withImageTexts(dialog, reader.recognize, kept());
+  const { messages } = await withImageTexts(dialog, reader, kept());
   return messages.map(({ content }) => content);
 }
 
@@ -105,7 +107,7 @@ Texts('are read once for each picture of a tenant, until the reader changes', as
   const dialog = dialogOf([...Array.from({ length: 9 }, (_, n) => image(`${n % 3}`))]);
   const read = async (owner: string, bound: object): Promise<number> => {
     const before = reader.read.length;
-    await withImageTexts(dialog, reader.recognize, kept(owner, bound, all));
+    await withImageTexts(dialog, reader, kept(owner, bound, all));
     return reader.read.length - before;
   };
   assert.equal(
@@ -136,14 +138,34 @@ Texts('are not read after the request has ended, and a failure ends the others',
   const dialog = dialogOf([image('a'), image('b'), image('c'), image('d')]);
   const reader = new Reader();
   const ended = AbortSignal.abort(new Error('the client left'));
-  const left = await errorOf(withImageTexts(dialog, reader.recognize, kept(), ended), Error);
+  const left = await errorOf(withImageTexts(dialog, reader, kept(), ended), Error);
   assert.equal([left.message, reader.read], ['the client left', []]);
-  const failing = async (one: ImageReference): Promise<OcrOutput> => {
+  const recognize = async (one: ImageReference): Promise<OcrOutput> => {
     if (textOf(one) === 'a') throw new Error('no replica');
     return reader.recognize(one);
   };
+  const failing = { name: 'ocr', recognize };
   assert.is((await errorOf(withImageTexts(dialog, failing, kept()), Error)).message, 'no replica');
   assert.ok(reader.read.length < 3, reader.read.join());
+});
+
+/** A class of an application that reads. */
+const returning = (output: unknown) => ({ name: 'own', recognize: async () => output });
+
+Texts('of a class of an application are quoted whatever they hold', async () => {
+  const text = 'a\nb\r\nc\rd\u2028e\u2029f\u0085g\vh\fi';
+  const reader = returning({ lines: [{ text, extra: 1 }, { text: 'j' }], more: true });
+  const { messages } = await withImageTexts(dialogOf([image('a')]), reader, kept());
+  const lines = [...'abcdefghij'].map((letter) => `> ${letter}`);
+  assert.is(messages[0]!.content, ['[Image 1: its text, read by OCR]', ...lines].join('\n'));
+});
+
+Texts('that a class of an application does not return are told with its name', async () => {
+  for (const output of [null, undefined, 'a text', {}, { lines: 'a' }, { lines: [null] }, { lines: [{ text: 1 }] }]) {
+    const error = await errorOf(withImageTexts(dialogOf([image('a')]), returning(output), kept()), AanaError);
+    assert.is(error.name, 'InvalidOutput');
+    assert.match(error.message, /^own\.recognize returned no texts of an image: /);
+  }
 });
 
 Texts('are looked for in arguments that are not checked yet', () => {

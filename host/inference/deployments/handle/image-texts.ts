@@ -1,19 +1,26 @@
 // The texts in the images of dialogs, for models that see no images.
+import * as z from 'zod/mini';
 import { boundedMap } from '../../../base/core/async/bounded-map.ts';
+import { fail } from '../../../base/core/errors.ts';
+import { checkedValue } from '../../../base/schemas/checks/checked-value.ts';
+import { validationEntries, validationMessage } from '../../../base/schemas/checks/validation.ts';
 import {
   type ContentPart,
   type DialogMessage,
   type ImageChatDialog,
   type ImageReference,
-  type OcrOutput,
   textOfContent,
 } from '../../../base/schemas/index.ts';
 import type { TextsOfTenant } from './read-texts.ts';
 
 type ImagePart = Extract<ContentPart, { readonly type: 'image' }>;
 
-/** Reads the texts of an image, with the method of a deployment. */
-export type Recognize = (image: ImageReference, signal: AbortSignal) => Promise<OcrOutput>;
+/** A deployment that reads. */
+export interface ImageReader {
+  readonly name: string;
+  /** Calls its method `recognize`. A class of an application may return anything. */
+  recognize(image: ImageReference, signal: AbortSignal): Promise<unknown>;
+}
 
 /** Images of a call that are read at the same time: a replica reads one, and the next one is there when it ends. */
 const AT_A_TIME = 2;
@@ -33,10 +40,11 @@ const IMAGES: ReadonlySet<unknown> = new Set(['image', 'video']);
 /**
  * Returns the dialog with the texts of its images in their places. Images are numbered, frames of videos have their
  * times, and frames that follow each other with one text have one place. Texts that `read` has are not read again.
+ * Throws `InvalidOutput` for a reader that returns no texts.
  */
 export async function withImageTexts(
   dialog: ImageChatDialog,
-  recognize: Recognize,
+  reader: ImageReader,
   read: TextsOfTenant,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<ImageChatDialog> {
@@ -45,13 +53,29 @@ export async function withImageTexts(
   const texts = await boundedMap([...images], AT_A_TIME, signal, async ([name, image], ending) => {
     const known = read.get(name);
     if (known !== undefined) return [name, known] as const;
-    const { lines } = await recognize(image, ending);
-    const text = lines.map((line) => `> ${line.text}`).join('\n');
+    const text = quoted(linesOf(reader.name, await reader.recognize(image, ending)));
     read.add(name, text);
     return [name, text] as const;
   });
   return withTexts(dialog, new Map(texts));
 }
+
+/** What is read of the output of a reader. */
+const Read = z.object({ lines: z.array(z.object({ text: z.string() })) });
+
+/** Returns the lines of text in the output of a reader. Throws `InvalidOutput`. */
+function linesOf(reader: string, output: unknown): string[] {
+  const { value, issues } = checkedValue(Read, output);
+  if (!issues) return value.lines.flatMap(({ text }) => text.split(LINE_END));
+  const why = validationMessage(validationEntries(issues, output));
+  throw fail('InvalidOutput', `${reader}.recognize returned no texts of an image: ${why}`);
+}
+
+/** What models and people may take for the end of a line. */
+const LINE_END = /\r\n|[\n\v\f\r\u0085\u2028\u2029]/;
+
+/** Each line is quoted, so that no text in a picture looks like the end of its place. */
+const quoted = (lines: readonly string[]): string => lines.map((line) => `> ${line}`).join('\n');
 
 /** The digest alone does not tell how the pixels lie in rows. */
 const nameOf = ({ image: { pixels, width } }: ImagePart): string => `${pixels.sha256} ${width}`;
@@ -103,6 +127,6 @@ function readingsOf(content: readonly ContentPart[], texts: ReadonlyMap<string, 
 const timesOf = (from: number, to = from): string =>
   from === to ? `Video at ${from.toFixed(1)} seconds` : `Video from ${from.toFixed(1)} to ${to.toFixed(1)} seconds`;
 
-/** Each line of `text` is quoted, so that no text in a picture looks like the end of its place. */
+/** Returns what the model reads in the place of an image. `text` is quoted. */
 const placed = (place: string, text: string): string =>
   text === '' ? `[${place}: no text was read]` : `[${place}: its text, read by OCR]\n${text}`;

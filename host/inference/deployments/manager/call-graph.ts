@@ -25,7 +25,7 @@ export function requireNoCycle(name: string, all: Bound): void {
 
 /**
  * Throws `ValidationError`, which has the key, if a deployment calls one that is not there, or that lacks the method
- * for which it is called.
+ * for which it is called, or has a streaming one.
  */
 export function requireCallees(name: string, all: Bound): void {
   const { definition, options } = all.get(name) ?? {};
@@ -36,8 +36,11 @@ export function requireCallees(name: string, all: Bound): void {
     const called = all.get(callee);
     if (!called) return refuse(key, `there is no deployment ${callee}; deployments are: ${[...all.keys()].join(', ')}`);
     const method = definition?.optionalHandles?.[key];
-    if (method !== undefined && !Object.hasOwn(called.definition.methods, method))
-      refuse(key, `the deployment ${callee} is a ${called.definition.name} and has no method ${method}`);
+    if (method === undefined) continue;
+    const { name: type, methods } = called.definition;
+    const found = Object.hasOwn(methods, method) ? methods[method] : undefined;
+    if (!found) refuse(key, `the deployment ${callee} is a ${type} and has no method ${method}`);
+    if (found?.streaming) refuse(key, `the deployment ${callee} is a ${type} whose method ${method} is streaming`);
   }
 }
 

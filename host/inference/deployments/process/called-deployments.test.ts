@@ -306,6 +306,23 @@ Called('is refused when it would call itself, and when a name is unknown', async
   }
 });
 
+Called('has the method of an optional handle with a single result', async () => {
+  const sentimental = SentimentDeployment.options();
+  const { methods, ...definition } = sentimental.definition;
+  const streaming = { ...sentimental, definition: { ...definition, methods: { recognize: methods['words']! } } };
+  for (const [own, why] of [
+    [sentimental, 'and has no method recognize'],
+    [streaming, 'whose method recognize is streaming'],
+  ] as const) {
+    const manager = newManager();
+    manager.register('own', own);
+    const user_config = { base_url: 'http://127.0.0.1:1', model: 'm' };
+    manager.register('llm', { type: 'OpenAITextGenerationDeployment', handles: { ocr: 'own' }, user_config });
+    const { message } = await errorOf(manager.start());
+    assert.is(message, `deployment llm: handles.ocr: the deployment own is a SentimentDeployment ${why}`);
+  }
+});
+
 Called('cannot lose a deployment that it calls, or come to call itself', async () => {
   const inUse = await errorOf(shared.remove('sentiment'));
   assert.equal(
