@@ -201,6 +201,10 @@ Reading('an alias gives images to the model for which they are read, which needs
   const body = { ...chat(imageUrl(dataUrl(slide))), model: 'shared' };
   const answer = await at.post('/v1/chat/completions', body, keyed);
   assert.equal([answer.status, answer.headers.get('x-aana-deployment')], [200, 'llm']);
+  const image = { type: 'input_image' as const, image_url: dataUrl(slide), detail: 'auto' as const };
+  const counted = async (part: typeof image | { type: 'input_text'; text: string }, model: string): Promise<number> =>
+    (await client.responses.inputTokens.count({ model, input: [{ role: 'user', content: [part] }] })).input_tokens;
+  assert.is(await counted(image, 'shared'), await counted({ type: 'input_text', text }, 'llm'));
   const blind = await at.post('/v1/chat/completions', { ...body, model: 'tiny' }, keyed);
   await refused(blind, 400, 'messages[0].content[0].type', /takes no images.*handles\.ocr names an OcrDeployment/);
 });

@@ -3,6 +3,7 @@ import type { ChatOutputWithDetails } from '../../../base/schemas/index.ts';
 import { type MediaPart, MediaParts, type OpenMedia } from '../media/media-part.ts';
 import { answerOf, withDetails } from '../model-call.ts';
 import type { ModelDirectory } from '../../../inference/deployments/index.ts';
+import type { Capability } from '../models/capabilities.ts';
 import { type ResolvedModel, resolveModel } from '../models/model-names.ts';
 import { type ModelRoute, type ModelWish, routed, routeOf, withModel } from '../models/model-route.ts';
 import type { RunContext } from '../run-context.ts';
@@ -117,11 +118,15 @@ export async function withStoredRequest<T>(
 }
 
 /** Returns what a request whose dialog has these items asks of a model. */
-function responseWish({ model }: Pick<ResponseRequest, 'model'>, { history, input }: GivenItems): ModelWish {
+export function responseWish(
+  { model }: Pick<ResponseRequest, 'model'>,
+  { history, input }: GivenItems,
+  capability: Capability = 'chat',
+): ModelWish {
   const dialog = [...history, ...input].flatMap((item) =>
     item.type === 'message' ? [item] : 'output' in item ? [{ role: 'tool', content: item.output }] : [],
   );
-  return { name: model, capability: 'chat', dialog };
+  return { name: model, capability, dialog };
 }
 
 /** Answers a request as a whole, and stores the response if the request wants it. */

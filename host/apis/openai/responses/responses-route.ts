@@ -2,7 +2,14 @@ import type { Context } from 'koa';
 import { answers, RUN_FAILURES } from '../../openapi/index.ts';
 import { allowedDeployments } from '../../../data/access/index.ts';
 import { answerOf } from '../model-call.ts';
-import { answerResponse, type Dialogs, readItems, responseRun, type ResponseRun } from './response-run.ts';
+import {
+  answerResponse,
+  type Dialogs,
+  readItems,
+  responseRun,
+  type ResponseRun,
+  responseWish,
+} from './response-run.ts';
 import { writeAnswer } from './file-search/answer-rounds.ts';
 import { audioOfInput, withAudioParts } from '../audio/audio-input.ts';
 import { filesOfInput } from '../files/file-input.ts';
@@ -10,7 +17,7 @@ import { INPUT_TOKENS_FIELDS, InputTokensRequest, RESPONSE_FIELDS, ResponseReque
 import { InputTokens, ModelResponse } from './response-answer.ts';
 import { inputTokensCall } from './response-call.ts';
 import { resolveModel } from '../models/model-names.ts';
-import { hears, routed } from '../models/model-route.ts';
+import { hears, routed, withModel } from '../models/model-route.ts';
 import { ResponseEvent } from './response-event.ts';
 import { ResponseWriter } from './response-writer.ts';
 import { allowedModels } from '../../http/guards/allowed-models.ts';
@@ -116,13 +123,17 @@ export function responsesRoute(router: HostRouter, options: OpenAiHttpOptions): 
       const { dialog, files } = filesOfInput(given.input);
       const request = { ...given, input: dialog };
       await readFiles(ctx, files, options);
-      const resolved = resolveModel(models, request.model, 'tokenize');
-      const media = new MediaParts(resolved.model);
-      const call = inputTokensCall(request, await readItems(request, dialogsOf(ctx)), resolved, media);
-      const output = await withinTime(ctx, options, async (context) => {
-        await using _opened = await openMedia(media.parts, context);
-        return await answerOf(models, call, 'count_tokens', context);
-      });
+      resolveModel(models, request.model, 'tokenize'); // a wrong name is told before a wrong dialog
+      const items = await readItems(request, dialogsOf(ctx));
+      const wish = responseWish(request, items, 'tokenize');
+      const output = await withinTime(ctx, options, (context) =>
+        withModel(models, wish, context, async (resolved, tried) => {
+          const media = new MediaParts(resolved.model);
+          const call = inputTokensCall(request, items, resolved, media);
+          await using _opened = await openMedia(media.parts, tried);
+          return await answerOf(models, call, 'count_tokens', tried);
+        }),
+      );
       return {
         object: 'response.input_tokens' as const,
         input_tokens: (output as { readonly tokens: number }).tokens,
