@@ -180,7 +180,7 @@ Images('of others, too large, no images or for a model that sees none are refuse
     [() => respond([{ type: 'input_image' }]), 400, `${place}.image_url`, /required/],
     [() => respond([image(text)]), 400, `${place}.file_id`, /"bitmap\.md" is no image/],
     [() => respond([image(empty)]), 400, `${place}.file_id`, /"a\.zip" is no image/],
-    [() => chatFile(empty), 400, 'messages[0].content[0].file.file_id', /"a\.zip" is no text/],
+    [() => chatFile(empty), 400, 'messages[0].content[0].file.file_id', /"a\.zip" is no text.*PDF and images/],
     [() => respond([image(broken)]), 400, `${place}.image_url`, /image/],
     [() => respond([image(large)]), 413, null, /images in the request are too large.*openai\.image_input\.max_bytes/],
     [() => respond(Array.from({ length: 17 }, () => image(id))), 400, 'input[0].content[16]', /may have 16 files/],

@@ -51,7 +51,7 @@ export async function readFiles(ctx: Context, parts: readonly FilePart[], option
       }
       if (part.kind === 'image') throw refusedFile(part.param, file, 'is no image that can be read');
       take('bytes', file.bytes.length);
-      const text = await fileText(part.param, file, room.text, options, signal);
+      const text = await fileText(part, file, room.text, options, signal);
       take('text', Buffer.byteLength(text));
       part.put({ text });
     }
@@ -63,7 +63,7 @@ const refusedFile = (param: string, { name }: NamedBytes, why: string): Error =>
 
 /** Returns the text of a file. Throws `InvalidParameter`, which names `param`, for one without text. */
 async function fileText(
-  param: string,
+  { param, kind }: FilePart,
   file: NamedBytes,
   maxBytes: number,
   options: OpenAiHttpOptions,
@@ -78,7 +78,8 @@ async function fileText(
   }
   // The bytes decide, because names such as `index.ts` have types of media.
   const text = textOfBytes(bytes);
-  if (text === undefined) throw refused('is no text in UTF-8 or UTF-16; the model reads text, JSON and PDF');
+  const taken = kind === 'text' ? 'text, JSON and PDF' : 'text, JSON, PDF and images';
+  if (text === undefined) throw refused(`is no text in UTF-8 or UTF-16; a dialog takes ${taken} here`);
   return text;
 }
 
