@@ -78,4 +78,15 @@ Index('holds and removes the same as a list in the order of use', () => {
   }
 });
 
+Index('removes the entries of very many users in one pass', () => {
+  const users = 100_000;
+  const index = new CacheIndex({ maxBytes: users * LEAST, maxUserBytes: LEAST });
+  for (let n = 0; n < users; n++) index.put({ user: `${n}`, url: '', sha256: `${n}`, bytes: 1, usedAt: n });
+  index.use('0', '', users);
+  const removed = index.evict(LEAST); // it would take minutes to look for the least recent of all users each time
+  assert.is(removed.length, users - 1);
+  assert.ok(removed.every(({ user }, n) => user === `${n + 1}`));
+  assert.is(index.bytes, LEAST);
+});
+
 Index.run();

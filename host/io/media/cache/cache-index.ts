@@ -21,7 +21,7 @@ const LEAST_BYTES = 64 * 1024;
 
 const counted = (bytes: number): number => Math.max(LEAST_BYTES, bytes);
 
-/** The entries of one user, of which the first one was used least recently. */
+/** The entries of one user by their URL. The first one was used least recently. */
 interface Owned {
   bytes: number;
   readonly entries: Map<string, CacheEntry>;
@@ -37,6 +37,8 @@ interface File {
 export class CacheIndex {
   readonly #limits: CacheLimits;
   readonly #users = new Map<string, Owned>();
+  /** Those of all users. The first one was used least recently. */
+  readonly #entries = new Set<CacheEntry>();
   readonly #files = new Map<string, File>();
   #bytes = 0;
 
@@ -71,6 +73,7 @@ export class CacheIndex {
     const owned = this.#users.get(entry.user) ?? { bytes: 0, entries: new Map<string, CacheEntry>() };
     this.#users.set(entry.user, owned);
     owned.entries.set(entry.url, entry);
+    this.#entries.add(entry);
     owned.bytes += counted(entry.bytes);
   }
 
@@ -86,6 +89,7 @@ export class CacheIndex {
     const entry = owned?.entries.get(url);
     if (!owned || !entry) return;
     owned.entries.delete(url);
+    this.#entries.delete(entry);
     owned.bytes -= counted(entry.bytes);
     if (owned.entries.size === 0) this.#users.delete(user);
     const file = this.#files.get(entry.sha256)!;
@@ -101,23 +105,18 @@ export class CacheIndex {
    */
   evict(maxBytes: number = this.#limits.maxBytes): CacheEntry[] {
     const removed: CacheEntry[] = [];
-    const dropFirst = (owned: Owned): void => {
-      const entry = firstOf(owned);
-      removed.push(entry);
-      this.remove(entry.user, entry.url);
+    // In one pass, because a search for the first entry passes the places of those that were removed.
+    const drop = (entries: Iterable<CacheEntry>, isOver: () => boolean): void => {
+      for (const entry of entries) {
+        if (!isOver()) return;
+        removed.push(entry);
+        this.remove(entry.user, entry.url);
+      }
     };
-    for (const owned of this.#users.values()) while (owned.bytes > this.#limits.maxUserBytes) dropFirst(owned);
-    while (this.#bytes > Math.max(0, Math.min(maxBytes, this.#limits.maxBytes))) dropFirst(this.#leastRecent());
+    const most = Math.max(0, Math.min(maxBytes, this.#limits.maxBytes));
+    for (const owned of this.#users.values())
+      drop(owned.entries.values(), () => owned.bytes > this.#limits.maxUserBytes);
+    drop(this.#entries, () => this.#bytes > most);
     return removed;
   }
-
-  /** Returns the user whose first entry was used before those of all others. */
-  #leastRecent(): Owned {
-    return [...this.#users.values()].reduce((one, other) =>
-      firstOf(other).usedAt < firstOf(one).usedAt ? other : one,
-    );
-  }
 }
-
-/** A user without entries is not in the index. */
-const firstOf = ({ entries }: Owned): CacheEntry => entries.values().next().value!;
