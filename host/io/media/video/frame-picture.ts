@@ -66,6 +66,7 @@ export class FramePicture implements FrameImage {
   }
 
   async forModel(): Promise<ImageReference> {
+    if (this.#isGone) throw goneError();
     const { root, path, source, size } = this.#options;
     sizeForModel(this.info, source); // refuses what models cannot take
     return { pixels: await artifactOf(root, path, await this.#written()), ...size };

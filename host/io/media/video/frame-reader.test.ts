@@ -63,7 +63,12 @@ if (ffmpegPath === undefined) {
       const reference = await frame.image.forModel();
       assert.equal(Uint8Array.from(readFileSync(join(temp, reference.pixels.id))), pixels);
       await frame.image[Symbol.asyncDispose]();
-      assert.is((await errorOf(frame.image.pixels(OWN))).name, 'InvalidHandle');
+      const uses = [
+        () => frame.image.pixels(OWN),
+        () => frame.image.encode({ format: 'png' }),
+        () => frame.image.forModel(),
+      ];
+      for (const use of uses) assert.is((await errorOf(use())).name, 'InvalidHandle');
     }
     assert.equal([await converters(), files()], [0, []]);
   });
