@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -93,6 +93,20 @@ Folders('are made once, when they are needed, and again after a failure', async 
   writeFileSync(join(path, 'upload'), '');
   await folder.remove();
   assert.not.ok(existsSync(path));
+  await folder.path();
+  assert.not.ok(existsSync(path), 'nobody would remove it any more');
+});
+
+Folders('are made again when somebody else has removed them', async () => {
+  const folder = new ProcessFolder(join(tempDir, 'swept'));
+  const first = await folder.path();
+  rmSync(join(tempDir, 'swept'), { recursive: true });
+  const [one, other] = await Promise.all([folder.path(), folder.path()]);
+  assert.is(one, other);
+  assert.is.not(one, first);
+  assert.ok(existsSync(one));
+  await folder.remove();
+  assert.equal(readdirSync(join(tempDir, 'swept')), []);
 });
 
 Folders('throw an error that names the setting if they cannot be made', async () => {

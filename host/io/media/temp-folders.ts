@@ -85,16 +85,24 @@ function keepFresh(folder: string): void {
   }, TOUCH_MS).unref();
 }
 
-/** A folder of this process in `tempDir`, made on first use. */
+/** A folder of this process in `tempDir`, made on first use, and again where somebody else has removed it. */
 export class ProcessFolder {
   readonly #tempDir: string;
   #path: Promise<string> | undefined;
+  #isRemoved = false;
 
   constructor(tempDir: string) {
     this.#tempDir = tempDir;
   }
 
-  path(): Promise<string> {
+  /** Rejects if the folder cannot be made, or files cannot be written to it. */
+  async path(): Promise<string> {
+    const known = this.#path;
+    const path = await known;
+    if (path !== undefined && !this.#isRemoved && !(await isWritable(path)) && this.#path === known) {
+      own.delete(path);
+      this.#path = undefined;
+    }
     this.#path ??= makeProcessFolder(this.#tempDir).catch((error: unknown) => {
       this.#path = undefined; // the next attempt may succeed
       throw error;
@@ -106,6 +114,7 @@ export class ProcessFolder {
   async remove(): Promise<void> {
     const path = await this.#path?.catch(() => undefined);
     if (path === undefined) return;
+    this.#isRemoved = true;
     own.delete(path);
     await rm(path, { recursive: true, force: true });
   }
@@ -131,6 +140,12 @@ export async function removeStaleFolders(tempDir: string, log: Logger): Promise<
     }
   }
 }
+
+const isWritable = (folder: string): Promise<boolean> =>
+  access(folder, constants.W_OK | constants.X_OK).then(
+    () => true,
+    () => false,
+  );
 
 async function wasUsed(folder: string): Promise<boolean> {
   const found = await stat(folder).catch(() => undefined);

@@ -397,6 +397,14 @@ Urls('without a folder that can be written, files are fetched and not kept', asy
   for (const _ of [1, 2]) assert.equal(await counting(async () => assert.is(await other.read('/a'), 'one')), [1, 1]);
 });
 
+Urls('a cache that somebody removes while its host runs begins again', async () => {
+  server.origins.set('/a', { body: 'one', ...KEPT });
+  await host.read('/a');
+  rmSync(join(folder, 'cache'), { recursive: true });
+  assert.equal(await counting(async () => assert.is(await host.read('/a'), 'one')), [1, 1]);
+  assert.equal(await counting(() => host.read('/a')), [0, 0]);
+});
+
 Urls('a file that does not fit is given to its reader and not kept', async () => {
   const other = new Host({ maxUserBytes: 100_000 });
   server.origins.set('/a', { body: 'x'.repeat(100_001), ...KEPT });
