@@ -58,6 +58,10 @@ export class MediaCache {
   readonly #changes = new Limiter(1);
   readonly #failures = new Set<string>();
   #index: CacheIndex | undefined;
+  /** The reading of all entries that runs. */
+  #reading: Promise<CacheIndex> | undefined;
+  /** Of each cleaning that runs, the entries that have changed since it began to read. */
+  readonly #changed = new Set<Map<string, CacheKey>>();
 
   constructor(options: MediaCacheOptions) {
     this.#options = options;
@@ -87,6 +91,7 @@ export class MediaCache {
     const usedAt = this.now();
     await utimes(this.#entry(key), usedAt / 1000, usedAt / 1000).catch(() => {}); // another host may have removed it
     this.#index?.use(key.user, key.url, usedAt);
+    this.#noteChange(key);
     return kept;
   }
 
@@ -103,6 +108,7 @@ export class MediaCache {
         await utimes(made, usedAt / 1000, usedAt / 1000);
       });
       index.put({ usedAt, ...key, ...sizeOf(kept) });
+      this.#noteChange(key);
       if (before) await this.#unused(index, before.sha256);
       await this.#dropped(index, index.evict());
     });
@@ -130,10 +136,18 @@ export class MediaCache {
     const { folder, unusedMs, log } = this.#options;
     await removeStaleFolders(folder, log);
     await removeUnusedCaches(folder, unusedMs, this.now(), log);
-    await this.#changes.run(async () => (this.#index = undefined));
-    await this.#change('media not cleaned', async (index) => {
+    const changed = new Map<string, CacheKey>();
+    this.#changed.add(changed);
+    const reading = this.#readAll();
+    await reading.catch(() => {}); // many entries take seconds, in which files are kept and removed
+    await this.#change('media not cleaned', async () => {
+      const index = await reading;
+      for (const key of changed.values()) await this.#reread(index, key);
+      this.#index = index;
       await this.#dropped(index, index.evict());
+      await this.#removeOrphans(index);
     });
+    this.#changed.delete(changed);
   }
 
   /** Removes the files of this process that are not in the cache, and the folders of an empty cache. */
@@ -152,7 +166,7 @@ export class MediaCache {
   async #change(failure: string, change: (index: CacheIndex) => Promise<void>): Promise<void> {
     await this.#changes.run(async () => {
       try {
-        this.#index ??= await this.#scan();
+        this.#index ??= await this.#readAll();
         await change(this.#index);
         this.#failures.delete(failure);
         this.#options.onSize?.(this.#index.bytes);
@@ -169,6 +183,7 @@ export class MediaCache {
     if (kept && sha256 !== undefined && kept.sha256 !== sha256) return;
     await remove(this.#entry(key));
     index.remove(key.user, key.url);
+    this.#noteChange(key);
     if (kept) await this.#unused(index, kept.sha256);
   }
 
@@ -176,6 +191,7 @@ export class MediaCache {
   async #dropped(index: CacheIndex, entries: readonly CacheEntry[]): Promise<void> {
     for (const entry of entries) {
       await remove(this.#entry(entry));
+      this.#noteChange(entry);
       await this.#unused(index, entry.sha256);
     }
   }
@@ -186,40 +202,56 @@ export class MediaCache {
     this.#checked.delete(sha256);
   }
 
-  /** Reads all entries, and removes those without a whole file, those that are old, and files without an entry. */
+  /** Tells the cleanings that run, which may have read the entry already. */
+  #noteChange({ user, url }: CacheKey): void {
+    for (const changed of this.#changed) changed.set(`${user}/${url}`, { user, url });
+  }
+
+  /** Puts an entry into an index that was read before it changed. */
+  async #reread(index: CacheIndex, key: CacheKey): Promise<void> {
+    const kept = await this.#read(key);
+    if (kept) index.put({ usedAt: this.now(), ...key, ...sizeOf(kept) });
+    else index.remove(key.user, key.url);
+  }
+
+  /** Also for changes before the first reading has ended. */
+  #readAll(): Promise<CacheIndex> {
+    this.#reading ??= this.#scan().finally(() => (this.#reading = undefined));
+    return this.#reading;
+  }
+
+  /** Reads all entries, and removes those without a whole file and those that are old. */
   async #scan(): Promise<CacheIndex> {
     const { folder, unusedMs } = this.#options;
-    const files = new Map<string, number>();
     const found: CacheEntry[] = [];
     const never = new AbortController().signal;
-    for (const sha256 of await namesIn(join(folder, 'files'))) {
-      const file = await stat(this.#file(sha256)).catch(() => undefined);
-      if (file) files.set(sha256, file.size);
-    }
-    for (const user of await namesIn(join(folder, 'entries'))) {
-      const urls = await namesIn(join(folder, 'entries', user));
-      await boundedEach(urls, READS, never, async (url) => {
+    for (const user of await namesIn(join(folder, 'entries')))
+      await boundedEach(await namesIn(join(folder, 'entries', user)), READS, never, async (url) => {
+        const kept = await this.#read({ user, url });
+        const file = kept && (await stat(this.#file(kept.sha256)).catch(() => undefined));
         const usedAt = await stat(this.#entry({ user, url })).then(
           ({ mtimeMs }) => mtimeMs,
           () => 0,
         );
-        const kept = await this.#read({ user, url });
-        if (kept && files.get(kept.sha256) === kept.bytes && this.now() - usedAt < unusedMs)
+        if (kept && file?.size === kept.bytes && this.now() - usedAt < unusedMs)
           found.push({ user, url, ...sizeOf(kept), usedAt });
-        else await remove(this.#entry({ user, url }));
+        else if ((await this.#read({ user, url }))?.sha256 === kept?.sha256) await remove(this.#entry({ user, url }));
       });
-      await rmdir(join(folder, 'entries', user)).catch(() => {}); // unless it has entries
-    }
     const index = new CacheIndex(this.#options);
     for (const entry of found.sort((one, other) => one.usedAt - other.usedAt)) index.put(entry);
-    for (const sha256 of files.keys()) {
-      const age = await stat(this.#file(sha256)).then(
-        ({ ctimeMs }) => this.now() - ctimeMs,
-        () => 0,
-      );
-      if (age > ORPHAN_MS) await this.#unused(index, sha256);
-    }
     return index;
+  }
+
+  /** Removes the files that no entry has, and the folders of users without entries. */
+  async #removeOrphans(index: CacheIndex): Promise<void> {
+    const { folder } = this.#options;
+    for (const sha256 of await namesIn(join(folder, 'files'))) {
+      if (index.hasFile(sha256)) continue;
+      const file = await stat(this.#file(sha256)).catch(() => undefined);
+      if (file && this.now() - file.ctimeMs > ORPHAN_MS) await this.#unused(index, sha256);
+    }
+    for (const user of await namesIn(join(folder, 'entries')))
+      await rmdir(join(folder, 'entries', user)).catch(() => {}); // it has entries
   }
 
   /** Returns what an entry says; undefined where it is missing or damaged. */

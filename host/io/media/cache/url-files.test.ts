@@ -1,6 +1,17 @@
 // Files of URLs over a real server that speaks validators and counts what it is asked.
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -411,6 +422,36 @@ Urls('a file that does not fit is given to its reader and not kept', async () =>
   for (const _ of [1, 2]) assert.equal(await counting(() => other.read('/a')), [1, 1]);
   assert.equal(inCache('files'), []);
 });
+
+if (process.platform !== 'win32')
+  Urls('files are kept and removed while the cache reads what it has, and count', async () => {
+    const sizes: number[] = [];
+    const one = new Host({ onSize: (bytes) => void sizes.push(bytes) });
+    for (const path of ['/a', '/b', '/c']) server.origins.set(path, { body: path, ...KEPT });
+    for (const path of ['/a', '/b']) await one.read(path);
+    // The reading of an entry that is a pipe waits.
+    const pipe = join(folder, 'cache', 'entries', digest('user ann'), digest('pipe'));
+    execFileSync('mkfifo', [pipe]);
+    const end = openSync(pipe, 'r+');
+    const ends: string[] = [];
+    const release = (): void => {
+      ends.push('released');
+      writeSync(end, JSON.stringify({ sha256: digest('/a'), bytes: 2, fields: {}, requestedAt: 0, receivedAt: 0 }));
+      closeSync(end);
+    };
+    const cleaning = one.cache.clean();
+    const late = setTimeout(release, 10_000); // otherwise a failure would hang
+    await one.read('/c').then(() => ends.push('/c is kept'));
+    server.origins.set('/b', { body: '/b', headers: { 'cache-control': 'no-store' } });
+    one.now += 3_600_000;
+    await one.read('/b').then(() => ends.push('/b is gone'));
+    if (!ends.includes('released')) release();
+    clearTimeout(late);
+    await cleaning;
+    assert.equal(ends, ['/c is kept', '/b is gone', 'released']);
+    assert.is(sizes.at(-1), 2 * 65_536);
+    assert.equal(inCache('files'), [digest('/a'), digest('/c')].sort());
+  });
 
 const USERS = ['user ann', 'user bob', 'address 10.0.0.1'] as const;
 const PATHS = ['/1', '/2', '/3', '/4', '/5'] as const;
