@@ -124,6 +124,44 @@ for (const [kind, databases] of kinds) {
     await told();
   });
 
+  Buckets(`are told of although the database refuses one of them, on ${kind}`, async () => {
+    const { all, told, close } = await hosts(2);
+    const [one, two] = all as [Host, Host];
+    one.limiter.onSpent?.({ key: 'bad', count: Number.NaN, stepMs: 1 });
+    await told();
+    for (let i = 0; i < 5; i += 1) take(one, 'a', 8);
+    await told();
+    take(two, 'a', 8);
+    await told();
+    assert.is(two.limiter.look([{ key: 'a', limit: slow(8) }])[0]?.remaining, 2);
+    await close();
+  });
+
+  Buckets(`of very many callers are told of in several transactions, on ${kind}`, async () => {
+    const { all, close } = await hosts(1);
+    const [{ storage, limiter, shared }] = all as [Host];
+    const sizes: number[] = [];
+    const write = storage.write.bind(storage);
+    storage.write = (work, options) =>
+      write((repositories) => {
+        const { rateBuckets } = repositories;
+        const take = rateBuckets.take.bind(rateBuckets);
+        rateBuckets.take = (taken) => {
+          sizes.push(taken.length);
+          return take(taken);
+        };
+        return work(repositories);
+      }, options);
+    for (let i = 0; i < 3500; i += 1) limiter.spend({ key: `caller ${i}`, limit: slow(8) }, 1);
+    await shared.told();
+    assert.is(
+      sizes.reduce((sum, size) => sum + size, 0),
+      3500,
+    );
+    assert.ok(Math.max(...sizes) <= 1000, `${sizes}`);
+    await close();
+  });
+
   Buckets(`that are full leave the database, on ${kind}`, async () => {
     const { all, told, close } = await hosts(1);
     const [{ limiter, storage }] = all as [Host];

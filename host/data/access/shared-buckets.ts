@@ -1,4 +1,5 @@
 import { delay } from '../../base/core/abort.ts';
+import { toErrorRecord } from '../../base/core/errors.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import { Pruner, type RateSpending, type Storage } from '../storage/index.ts';
 import type { RateLimiter } from './rate-limiter.ts';
@@ -13,6 +14,8 @@ export interface SharedBucketsOptions {
 const EVERY_MS = 250;
 /** More callers are not told, so that a database that is away takes no memory without a limit. */
 const MOST_KEYS = 100_000;
+/** Callers that one transaction tells of. Other hosts wait for their rows, and reading the answer holds up requests. */
+const KEYS_AT_ONCE = 1000;
 /** Full buckets stay in the database for so long, because their removal can wait. */
 const FULL_MS = 60_000;
 
@@ -26,7 +29,7 @@ export class SharedBuckets {
   readonly #options: SharedBucketsOptions;
   readonly #pruner: Pruner;
   readonly #stopping = new AbortController();
-  #untold = new Map<string, RateSpending>();
+  readonly #untold = new Map<string, RateSpending>();
   #telling: Promise<void> | undefined;
   #isAway = false;
 
@@ -43,7 +46,7 @@ export class SharedBuckets {
       if (this.#stopping.signal.aborted) return;
       this.#add(spending);
       this.#pruner.start();
-      this.#telling ??= this.#tellAll().finally(() => (this.#telling = undefined));
+      this.#telling ??= this.#keepTelling();
     };
   }
 
@@ -57,33 +60,51 @@ export class SharedBuckets {
     this.#stopping.abort();
     await this.#pruner.stop();
     await this.#telling;
-    if (this.#untold.size > 0) await this.#tell();
+    await this.#tellAll();
   }
 
-  async #tellAll(): Promise<void> {
+  async #keepTelling(): Promise<void> {
     const { signal } = this.#stopping;
     while (this.#untold.size > 0 && !signal.aborted) {
-      await this.#tell();
+      await this.#tellAll();
       await delay(EVERY_MS, signal).catch(() => {});
     }
+    this.#telling = undefined;
   }
 
-  async #tell(): Promise<void> {
+  /** Tells what is left now, unless the database is away. */
+  async #tellAll(): Promise<void> {
+    for (let left = this.#untold.size; left > 0; left -= KEYS_AT_ONCE) if (!(await this.#tellSome())) return;
+  }
+
+  /** Returns whether the database is there. */
+  async #tellSome(): Promise<boolean> {
     const { storage, limiter, log } = this.#options;
-    const told = this.#untold;
-    this.#untold = new Map();
+    const told: RateSpending[] = [];
+    for (const [key, spending] of this.#untold) {
+      if (told.length === KEYS_AT_ONCE) break;
+      this.#untold.delete(key);
+      told.push(spending);
+    }
     try {
-      const lacking = await storage.write(({ rateBuckets }) => rateBuckets.take([...told.values()]));
+      const lacking = await storage.write(({ rateBuckets }) => rateBuckets.take(told));
       this.#isAway = false;
       for (const { key, count, stepMs } of lacking) {
         const since = this.#untold.get(key); // spent while the database answered
         limiter.set({ key, stepMs, count: count + ((since?.count ?? 0) * (since?.stepMs ?? 0)) / stepMs });
       }
     } catch (error) {
-      for (const spending of told.values()) this.#add(spending);
+      if (toErrorRecord(error).kind !== 'unavailable') {
+        // It would refuse them again, and nobody would hear of the other callers.
+        log.error('the database refuses what callers have used of rate limits', { callers: told.length, error });
+        return true;
+      }
+      for (const spending of told) this.#add(spending);
       if (!this.#isAway) log.warn('hosts do not know what each other have allowed of rate limits', { error });
       this.#isAway = true;
+      return false;
     }
+    return true;
   }
 
   #add({ key, count, stepMs }: RateSpending): void {

@@ -22,7 +22,8 @@ on conflict (key) do update set
   step_ms = excluded.step_ms, looked_at = excluded.looked_at
 returning key, lacking, step_ms
 
+-- The condition is there twice, because a host can take from a chosen bucket before it is removed.
 -- statement: prune
 delete from rate_buckets where key in (
   select key from rate_buckets where looked_at + lacking * step_ms < $1 limit $2
-) returning key
+) and looked_at + lacking * step_ms < $1 returning key
