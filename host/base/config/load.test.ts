@@ -284,6 +284,7 @@ Load('takes the access key of the object store from the variables of AWS, and na
     [{ AANA_OBJECT_STORE_URL: url }, /^environment variable AANA_OBJECT_STORE_URL: .*needs access_key_id and secret_/],
     [{ ...keys, AANA_OBJECT_STORE_URL: 'https://aana' }, /"object_store\.url": must be s3:\/\/bucket/],
     [{ ...keys, AANA_OBJECT_STORE_URL: 's3://aana/a b' }, /"object_store\.url": must be s3:\/\/bucket/],
+    [{ ...keys, AANA_OBJECT_STORE_URL: 's3://aana/a/../..' }, /"object_store\.url": must be s3:\/\/bucket/],
     [{ ...keys, AWS_ENDPOINT_URL_S3: 'http://b/?a=1' }, /AWS_ENDPOINT_URL_S3: "object_store\.endpoint": must have no/],
     [{ ...keys, AWS_ENDPOINT_URL_S3: 'b:9000' }, /"object_store\.endpoint": must be an http or https URL/],
   ] as const) {

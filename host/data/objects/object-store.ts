@@ -46,9 +46,9 @@ export interface ObjectStore {
   /** Removes an object, if it exists. Copies that are open stay. */
   remove(key: string): Promise<void>;
   /** Returns the objects below a folder, in no order. */
-  list(folder: string): AsyncIterable<ListedObject>;
+  list(folder: string, signal?: AbortSignal): AsyncIterable<ListedObject>;
   /** Removes what is left of writes below a folder that began before a time and never ended. */
-  removeUnfinished(folder: string, before: number): Promise<void>;
+  removeUnfinished(folder: string, before: number, signal?: AbortSignal): Promise<void>;
 }
 
 /** An object is not there, or has other bytes than its row says. The message is the end of a sentence about it. */

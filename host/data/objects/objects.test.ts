@@ -157,6 +157,23 @@ function storeTests(stores: TestStores): void {
     await objects.discard(['x']);
     assert.is(await text(reading), 'content');
     await errorOf(objects.open({ name: 'x', bytes: 7, sha256: undefined }), LostObject);
+    // Removed while its bytes were compared.
+    const removing = new Proxy(store, {
+      get: (target, name) =>
+        name === 'fetch'
+          ? async (object: StoredObject) => {
+              const copy = await target.fetch(object);
+              await rm(copy.path);
+              return copy;
+            }
+          : Reflect.get(target, name, target),
+    });
+    await objects.write('y', inChunks(bytes, 2));
+    const gone = new RowObjects({
+      ...{ store: removing, folder: 'files', names: /^(.+)$/, log: silentLogger },
+      isNeeded: async () => true,
+    });
+    await errorOf(gone.open({ name: 'y', bytes: 7, sha256: undefined }), LostObject);
   });
 
   Store.run();

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { toErrorRecord } from '../../base/core/errors.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
-import type { LocalCopy, ObjectStore, StoredObject, Written } from './object-store.ts';
+import { type LocalCopy, LostObject, type ObjectStore, type StoredObject, type Written } from './object-store.ts';
 
 /**
  * A younger object may belong to a row that is not stored yet. Also a clock that is wrong by hours, and an upload that
@@ -67,7 +67,8 @@ export class RowObjects {
       return file.createReadStream().once('close', () => void copy[Symbol.asyncDispose]());
     } catch (error) {
       await copy[Symbol.asyncDispose]();
-      throw error;
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      throw new LostObject('it was removed', { cause: error });
     }
   }
 
@@ -85,11 +86,19 @@ export class RowObjects {
 
   /** Removes what killed hosts left, at most once in an hour. */
   async sweep(signal: AbortSignal): Promise<void> {
-    const { store, folder, names, isNeeded } = this.#options;
     if (performance.now() - this.#sweptAt < SWEEP_EVERY_MS) return;
+    try {
+      await this.#sweep(signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  async #sweep(signal: AbortSignal): Promise<void> {
+    const { store, folder, names, isNeeded } = this.#options;
     const before = Date.now() - GRACE_MS;
-    await store.removeUnfinished(folder, before);
-    for await (const { key, modifiedAt } of store.list(folder)) {
+    await store.removeUnfinished(folder, before, signal);
+    for await (const { key, modifiedAt } of store.list(folder, signal)) {
       if (signal.aborted) return;
       const [, id] = names.exec(key.slice(folder.length + 1)) ?? [];
       if (id !== undefined && modifiedAt < before && !(await isNeeded(id))) await store.remove(key);

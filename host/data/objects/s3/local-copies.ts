@@ -69,7 +69,8 @@ export class LocalCopies {
     this.#forget(id, copy);
     copy.stop.abort();
     const path = await copy.whole.catch(() => undefined);
-    if (path !== undefined) await rm(path, { force: true });
+    // Its folder goes with the process, and the work of the user has succeeded.
+    if (path !== undefined) await rm(path, { force: true }).catch(() => {});
   }
 
   #forget(id: string, copy: Copy): void {

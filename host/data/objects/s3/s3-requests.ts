@@ -80,10 +80,11 @@ export class S3Requests {
     const { bucket, prefix, endpoint, region } = settings;
     this.#settings = settings;
     this.address = `s3://${bucket}${prefix === '' ? '' : `/${prefix}`}`;
-    // Servers other than AWS know buckets by the path; few have a name for each bucket.
-    this.#base = endpoint
-      ? `${endpoint.href.replace(/\/$/, '')}/${bucket}`
-      : `https://${bucket}.s3.${region}.amazonaws.com`;
+    // AWS knows a bucket by its name before the host, where its certificate allows one part; other servers know it by
+    // the path, as few have a name for each bucket.
+    const isInPath = endpoint !== undefined || bucket.includes('.');
+    const server = endpoint?.href ?? `https://${isInPath ? '' : `${bucket}.`}s3.${region}.amazonaws.com`;
+    this.#base = `${server.replace(/\/$/, '')}${isInPath ? `/${bucket}` : ''}`;
   }
 
   /**
@@ -121,6 +122,7 @@ export class S3Requests {
   async ask<Name extends string>(
     request: S3Request,
     names: readonly Name[],
+    signal?: AbortSignal,
   ): Promise<Readonly<Record<Name, readonly string[]>>> {
     const read = async (answer: IncomingMessage): Promise<Record<Name, readonly string[]>> => {
       const texts = textsIn(await xmlOf(answer, MAX_XML_BYTES), ['Code', ...names]);
@@ -128,7 +130,7 @@ export class S3Requests {
       if (texts.Code[0] !== undefined) throw refusalOf(answer.statusCode ?? 0, texts.Code[0]);
       return texts;
     };
-    return this.exchange(() => request, read);
+    return this.exchange(() => request, read, { signal });
   }
 
   /** Returns the error of a store that is away, or that refuses a request that it should take. */

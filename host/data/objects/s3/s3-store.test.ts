@@ -1,15 +1,20 @@
-// A bucket whose server fails, and one that checks signatures.
+// A bucket whose server fails, one that answers nonsense, and one that checks signatures.
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { silentLogger } from '../../../base/core/log/logger.ts';
 import { networkOf } from '../../../io/outgoing/index.ts';
 import { startObjectServer } from '../../../test/helpers/database/object-server.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
 import { skip } from '../../../test/skip.ts';
 import { FAULTS, FaultyServer } from '../fixtures/faulty-server.ts';
+import { RowObjects } from '../index.ts';
 import { openBucket, type ObjectStoreConfig } from '../open-store.ts';
 import type { S3Store } from './s3-store.ts';
 
@@ -36,6 +41,115 @@ const keysIn = async (store: S3Store): Promise<string[]> => {
   for await (const { key } of store.list('files')) keys.push(key);
   return keys.sort();
 };
+
+const AT_NONE: ObjectStoreConfig = {
+  ...{ url: 's3://nonsense/hosts', endpoint: 'http://127.0.0.1:1', region: 'us-east-1', session_token: null },
+  ...{ access_key_id: 'test', secret_access_key: 'test-secret', timeout: 3600 },
+};
+
+/** Runs `work` with a bucket of a server that answers with `answer`. Gives it the requests, as method and path. */
+async function withServer(
+  answer: (message: IncomingMessage, response: ServerResponse) => void,
+  work: (store: S3Store, requests: readonly string[]) => Promise<void>,
+): Promise<void> {
+  const requests: string[] = [];
+  const nonsense: Server = createServer((message, response) => {
+    requests.push(`${message.method} ${message.url}`);
+    message.resume().once('end', () => answer(message, response));
+  });
+  await once(nonsense.listen(0, '127.0.0.1'), 'listening');
+  try {
+    const endpoint = `http://127.0.0.1:${(nonsense.address() as AddressInfo).port}`;
+    await work(opened({ ...AT_NONE, endpoint }), requests);
+  } finally {
+    nonsense.closeAllConnections();
+    nonsense.close();
+  }
+}
+
+Bucket('closes what it writes also if the server takes nothing of it', async () => {
+  for (const length of [10, 9 * 2 ** 20, 30 * 2 ** 20]) {
+    let isClosed = false;
+    const chunks = async function* (): AsyncGenerator<Buffer, void> {
+      try {
+        for (let at = 0; at < length; at += 2 ** 20) yield Buffer.alloc(2 ** 20);
+      } finally {
+        isClosed = true;
+      }
+    };
+    await withServer(
+      (_, response) => response.writeHead(403).end(),
+      async (store) => {
+        assert.is((await errorOf(store.write('files/x', chunks()))).name, 'ObjectStoreUnavailable');
+      },
+    );
+    assert.ok(isClosed, `${length}`);
+  }
+});
+
+Bucket('removes no object when the server does not name the upload', async () => {
+  const upload = '<Upload><Key>hosts/files/x</Key><Initiated>2020-01-01T00:00:00Z</Initiated></Upload>';
+  for (const id of ['', '<UploadId/>', '<UploadId></UploadId>'])
+    await withServer(
+      (_, response) => response.end(`<Result>${upload.replace('</Upload>', `${id}</Upload>`)}</Result>`),
+      async (store, requests) => {
+        await store.removeUnfinished('files', Date.now());
+        assert.equal(
+          requests.filter((request) => request.startsWith('DELETE')),
+          [],
+        );
+      },
+    );
+});
+
+Bucket('whose list has no end is refused', async () => {
+  const page = '<Result><NextContinuationToken>again</NextContinuationToken></Result>';
+  await withServer(
+    (_, response) => response.end(page),
+    async (store) => {
+      assert.match((await errorOf(keysIn(store))).message, /its list of objects does not go on$/);
+    },
+  );
+});
+
+Bucket('that never answers does not hold up the end of a sweep', async () => {
+  for (const isSilent of [() => true, (url: string) => !url.includes('uploads=')]) {
+    const sweeping = new AbortController();
+    await withServer(
+      ({ url = '' }, response) => {
+        if (!isSilent(url)) response.end('<Result/>');
+        else sweeping.abort();
+      },
+      async (store) => {
+        const names = { folder: 'files', names: /^(.+)$/, isNeeded: async () => true };
+        await new RowObjects({ store, ...names, log: silentLogger }).sweep(sweeping.signal);
+      },
+    );
+  }
+});
+
+Bucket('of AWS is asked for by its name, and one with a point by the path, as its certificate says', async () => {
+  for (const [bucket, host] of [
+    ['aana', 'aana.s3.eu-west-1.amazonaws.com:443'],
+    ['aana.example', 's3.eu-west-1.amazonaws.com:443'],
+  ] as const) {
+    const asked: string[] = [];
+    const proxy = createServer().on('connect', ({ url }, socket) => {
+      asked.push(url ?? '');
+      socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    const httpsProxy = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    const store = openBucket(`s3://${bucket}`, {
+      config: { ...AT_NONE, endpoint: null, region: 'eu-west-1', timeout: 0.1 },
+      network: networkOf({ ...{ httpProxy: null, noProxy: [], proxyResolves: true, authorityFiles: [] }, httpsProxy }),
+      ...{ dir: folder, copiesRoot: folder, copies: async () => copies },
+    });
+    await errorOf(keysIn(store));
+    proxy.close();
+    assert.equal([...new Set(asked)], [host]);
+  }
+});
 
 const server = await startObjectServer();
 if (typeof server === 'string') skip('a bucket', server);

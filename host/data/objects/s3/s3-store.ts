@@ -71,10 +71,14 @@ export class S3Store implements ObjectStore {
       this.#writes.run(async () => {
         const hashed = new Hashed();
         const parts = pieces(hashed.through(chunks), PART_BYTES);
-        const { value: first = Buffer.alloc(0) } = await parts.next();
-        if (first.length < PART_BYTES)
-          await this.#requests.exchange(() => ({ method: 'PUT', key, body: first }), ignored);
-        else await this.#writeParts(key, first, parts);
+        try {
+          const { value: first = Buffer.alloc(0) } = await parts.next();
+          if (first.length < PART_BYTES)
+            await this.#requests.exchange(() => ({ method: 'PUT', key, body: first }), ignored);
+          else await this.#writeParts(key, first, parts);
+        } finally {
+          await parts.return(); // closes the file of the chunks that were not asked for
+        }
         return hashed.end();
       }),
     );
@@ -88,7 +92,7 @@ export class S3Store implements ObjectStore {
     await this.#naming(this.#requests.exchange(() => ({ method: 'DELETE', key }), ignored).catch(ignoreMissing));
   }
 
-  async *list(folder: string): AsyncGenerator<ListedObject, void> {
+  async *list(folder: string, signal?: AbortSignal): AsyncGenerator<ListedObject, void> {
     for (let token: string | undefined, isFirst = true; isFirst || token !== undefined; isFirst = false) {
       const query = {
         'list-type': '2',
@@ -96,20 +100,26 @@ export class S3Store implements ObjectStore {
         ...(token !== undefined && { 'continuation-token': token }),
       };
       const names = ['Key', 'LastModified', 'NextContinuationToken'] as const;
-      const page = await this.#naming(this.#requests.ask({ method: 'GET', query }, names));
+      const page = await this.#naming(this.#requests.ask({ method: 'GET', query }, names, signal));
       for (const [at, key] of page.Key.entries())
         yield { key: this.#withoutPrefix(key), modifiedAt: timeOf(page.LastModified[at]) };
-      [token] = page.NextContinuationToken;
+      const [next] = page.NextContinuationToken;
+      if (next !== undefined && next === token)
+        throw this.#requests.unavailable(new S3Refusal(200, '', 'its list of objects does not go on'));
+      token = next;
     }
   }
 
-  async removeUnfinished(folder: string, before: number): Promise<void> {
+  async removeUnfinished(folder: string, before: number, signal?: AbortSignal): Promise<void> {
     const query = { uploads: '', prefix: `${this.#prefix}${folder}/` };
     const names = ['Key', 'UploadId', 'Initiated'] as const;
-    const page = await this.#naming(this.#requests.ask({ method: 'GET', query }, names));
-    for (const [at, key] of page.Key.entries())
-      if (timeOf(page.Initiated[at]) < before)
-        await this.#naming(this.#abandon(this.#withoutPrefix(key), page.UploadId[at] ?? ''));
+    const page = await this.#naming(this.#requests.ask({ method: 'GET', query }, names, signal));
+    for (const [at, key] of page.Key.entries()) {
+      const uploadId = page.UploadId[at];
+      if (uploadId && timeOf(page.Initiated[at]) < before)
+        // without its id the object itself would be removed
+        await this.#naming(this.#abandon(this.#withoutPrefix(key), uploadId, signal));
+    }
   }
 
   /** Returns the time of the server in milliseconds since 1970; undefined if it tells none. */
@@ -163,8 +173,9 @@ export class S3Store implements ObjectStore {
     }
   }
 
-  async #abandon(key: string, uploadId: string): Promise<void> {
-    await this.#requests.exchange(() => ({ method: 'DELETE', key, query: { uploadId } }), ignored).catch(ignoreMissing);
+  async #abandon(key: string, uploadId: string, signal?: AbortSignal): Promise<void> {
+    const request = { method: 'DELETE', key, query: { uploadId } } as const;
+    await this.#requests.exchange(() => request, ignored, { signal }).catch(ignoreMissing);
   }
 
   /** Downloads an object, after a broken connection from where it broke. */

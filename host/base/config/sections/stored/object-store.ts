@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { amount, textOrNull } from '../../../core/fields.ts';
 import { settings } from '../../registry.ts';
 
-const URL_FORM = /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/[\w.-]+)*\/?$/;
+const URL_FORM = /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/(?!\.{1,2}(?:\/|$))[\w.-]+)*\/?$/;
 
 /** Where the bytes of uploads are kept. */
 export const ObjectStoreConfig = z
