@@ -41,12 +41,12 @@ else {
   await server.create(BUCKET);
   const children: ChildProcess[] = [];
 
-  const startHost = async (name: string): Promise<{ url: string; kill: () => Promise<void> }> => {
+  const startHost = async (name: string, timeout = 5): Promise<{ url: string; kill: () => Promise<void> }> => {
     const own = join(folder, name);
     mkdirSync(own, { recursive: true });
     const config = {
       folder: own,
-      ...{ deployments: {}, db_config: database, object_store: { ...server.settings(BUCKET), timeout: 5 } },
+      ...{ deployments: {}, db_config: database, object_store: { ...server.settings(BUCKET), timeout } },
       task_queue: { num_workers: 1, reserved_workers: 0, heartbeat_timeout: 2 },
     };
     const child = fork(HOST, [JSON.stringify(config)], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
@@ -209,6 +209,28 @@ else {
     assert.match(text, new RegExp(`the file ${file.id} cannot be used: its bytes have another SHA-256`));
     await store().remove(`files/${file.id}`);
     assert.match(await (await download(a.url, file)).text(), /does not have it; upload it again/);
+    await a.kill();
+  });
+
+  Hosts('end a download whose client has left', async () => {
+    const name = 'left';
+    const a = await startHost(name, 3600);
+    const file = await uploaded(a.url, randomBytes(2 ** 20));
+    const copies = (): string[] =>
+      readdirSync(join(folder, name), { recursive: true })
+        .map(String)
+        .filter((path) => path.includes('object-'));
+    server.process.kill('SIGSTOP');
+    try {
+      const leaving = new AbortController();
+      const left = fetch(`${a.url}/v1/files/${file.id}/content`, { signal: leaving.signal }).catch(() => {});
+      await until(async () => copies().length > 0);
+      leaving.abort();
+      await left;
+      await until(async () => copies().length === 0);
+    } finally {
+      server.process.kill('SIGCONT');
+    }
     await a.kill();
   });
 

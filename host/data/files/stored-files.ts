@@ -53,8 +53,8 @@ export interface UserFiles {
   create(chunks: AsyncIterable<string | Buffer>, file: NewFile): Promise<FileRecord>;
   find(id: string): Promise<FileRecord | undefined>;
   list(page: FilePage): Promise<readonly FileRecord[]>;
-  /** Throws `UploadedFileLost`. */
-  open(file: FileRecord): Promise<Readable>;
+  /** Throws `UploadedFileLost`. The signal ends the wait for the bytes. */
+  open(file: FileRecord, signal?: AbortSignal): Promise<Readable>;
   /**
    * Removes a file, also from all vector stores. Returns whether it existed. Throws `FileInUse` for the input of a
    * batch that has not ended.
@@ -108,7 +108,7 @@ export class StoredFiles implements ForCallers<UserFiles> {
       find: async (id) =>
         FILE_ID.test(id) ? storage.read((repositories) => repositories.filesOf(userId).read(id)) : undefined,
       list: (page) => storage.read((repositories) => repositories.filesOf(userId).list(page)),
-      open: (file) => this.#open(file),
+      open: (file, signal) => this.#open(file, signal),
       delete: async (id) => {
         if (!FILE_ID.test(id)) return false;
         const [isDeleted, isThere] = await storage.write(async (repositories) => {

@@ -7,6 +7,7 @@ import { afterId, checkCursor, listPage, orderOf } from '../list-page.ts';
 import { DeletedFile, FileList, fileName, FileObject, fileObject, requireFile } from './file-object.ts';
 import { FILE_FIELDS, FileRequest } from './file-fields.ts';
 import { callerOf } from '../../http/guards/caller.ts';
+import { abortOnClose } from '../../http/request/request-context.ts';
 import { type HostRouter, serveRoute } from '../../http/routes/serve-route.ts';
 import { formRequests } from '../http/form-request.ts';
 import type { OpenAiHttpOptions } from '../http/openai-request.ts';
@@ -98,7 +99,7 @@ export function filesRoutes(router: HostRouter, options: OpenAiHttpOptions): voi
       ctx.attachment(file.filename);
       ctx.type = 'application/octet-stream'; // a browser must not show a file of a user as a page of this server
       ctx.length = file.bytes;
-      ctx.body = await filesOf(ctx).open(file);
+      ctx.body = await filesOf(ctx).open(file, abortOnClose(ctx));
     },
   );
   serveRoute(

@@ -31,17 +31,17 @@ export async function readFiles(ctx: Context, parts: readonly FilePart[], option
       throw tooLarge('the images in the request are too large', mostImages, 'openai.image_input.max_bytes');
     throw tooLarge('the files in the request are too large', limits.max_json_bytes, 'limits.max_json_bytes');
   };
-  const open = async ({ param, file: given, kind }: FilePart): Promise<NamedBytes> => {
+  const open = async ({ param, file: given, kind }: FilePart, signal: AbortSignal): Promise<NamedBytes> => {
     if (!('id' in given)) return given;
     requireReadingFiles(caller.scopes, given.id);
     const file = requireFile(given.id, await files.find(given.id), param);
     const likely = kind === 'image' || (kind === undefined && room.images > room.bytes) ? 'images' : 'bytes';
     if (file.bytes > room[likely]) take(likely, file.bytes); // before it is in memory
-    return { name: file.filename, bytes: await buffer(await files.open(file)) };
+    return { name: file.filename, bytes: await buffer(await files.open(file, signal)) };
   };
   await withinTime(ctx, options, async ({ signal }) => {
     for (const part of parts) {
-      const file = await open(part);
+      const file = await open(part, signal);
       const type = part.kind === 'text' ? undefined : openai.imageType(file.bytes);
       // A text may begin as an image does.
       if (type !== undefined && textOfBytes(file.bytes) === undefined) {
