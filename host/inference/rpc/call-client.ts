@@ -21,15 +21,20 @@ export interface RpcCallOptions extends RequestContext {
   readonly feed?: Feed | undefined;
   /**
    * Called once, when the replica has finished all work for the call. After a cancellation this is later than the
-   * caller's rejection. `loss` is set when the replica has ended.
+   * caller's rejection. `loss` is set when the replica has ended: {@link CALL_NOT_BEGUN} if it did so before it began
+   * the call.
    */
   readonly onSettled?: (loss?: Error) => void;
 }
 
-/** The error of a call that the other end did not begin, because it has no place. It can be made again. */
-export const CALL_NOT_BEGUN: Error = new Error('the other end had no place for the call');
+/**
+ * The error of a call that the other end did not begin, because it had no place or ended before. It can be made again.
+ */
+export const CALL_NOT_BEGUN: Error = new Error('the other end did not begin the call');
 
 interface OpenCall {
+  /** Whether the other end works on it. */
+  isBegun: boolean;
   onValue(value: unknown): void;
   onValues(values: readonly unknown[]): void;
   onEnd(value: unknown): void;
@@ -57,7 +62,13 @@ export class CallClient {
 
   call(method: string, args: Record<string, unknown>, options: RpcCallOptions = {}): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const sink = { onValue: resolve, onValues: () => {}, onEnd: () => resolve(null), onError: reject };
+      const sink = {
+        isBegun: false,
+        onValue: resolve,
+        onValues: () => {},
+        onEnd: () => resolve(null),
+        onError: reject,
+      };
       this.#open((id) => callFrame(id, method, args, false, options), sink, options);
     });
   }
@@ -73,6 +84,7 @@ export class CallClient {
   ): AsyncIterableIterator<unknown[], unknown> {
     const queue = new AsyncQueue<unknown[], unknown>(() => this.#cancel(id));
     const sink = {
+      isBegun: false,
       onValue: () => {},
       onValues: (values: readonly unknown[]) => {
         options.onValues?.(values.length);
@@ -90,7 +102,7 @@ export class CallClient {
   /** Gives the replica another spec. This is not counted as a call. */
   reconfigure(spec: unknown): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const sink = { onValue: resolve, onValues: () => {}, onEnd: () => resolve(null), onError: reject };
+      const sink = { isBegun: true, onValue: resolve, onValues: () => {}, onEnd: () => resolve(null), onError: reject };
       this.#open((id) => ({ type: 'reconfigure', id, spec }), sink, {});
     });
   }
@@ -100,6 +112,11 @@ export class CallClient {
       case 'chunks':
         for (const { id, values } of frame.batches) this.#calls.get(id)?.onValues(values);
         return;
+      case 'begun': {
+        const call = this.#calls.get(frame.id);
+        if (call) call.isBegun = true;
+        return;
+      }
       case 'taken':
         this.#calls.get(frame.id)?.feed?.taken(frame.values);
         return;
@@ -128,10 +145,10 @@ export class CallClient {
     return this.#calls.get(id)?.meter;
   }
 
-  /** Ends every open call with `error`. */
-  failAll(error: () => Error): void {
-    for (const id of this.#calls.keys()) {
-      const loss = error();
+  /** Ends every open call with `error`, or with `notBegun` if the other end did not say that it has begun the call. */
+  failAll(error: () => Error, notBegun: () => Error = error): void {
+    for (const [id, { isBegun }] of this.#calls) {
+      const loss = isBegun ? error() : notBegun();
       this.#close(id, (call) => call.onError(loss), loss);
     }
   }

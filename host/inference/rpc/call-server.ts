@@ -37,7 +37,7 @@ export interface CallPlaces {
 export interface CallServerOptions {
   /** Returns the facts of the request that a call is for. Default: those that its frame has. */
   readonly contextOf?: ((frame: CallFrame) => RequestContext) | undefined;
-  /** Default: any number of calls run at the same time. A call without a place gets `full`. */
+  /** Default: any number of calls run at the same time. A call with a place gets `begun`, and another one `full`. */
   readonly places?: CallPlaces | undefined;
   /** Added to the number of a call, for methods. Default: 0. */
   readonly firstNumber?: number | undefined;
@@ -92,9 +92,10 @@ export class CallServer {
 
   /** Runs one call to its end. Never rejects. */
   async run(frame: CallFrame): Promise<void> {
-    if (this.#places?.begin(frame.beyond === true) === false) {
-      this.#send({ type: 'full', id: frame.id });
-      return;
+    if (this.#places) {
+      const type = this.#places.begin(frame.beyond === true) ? 'begun' : 'full';
+      this.#send({ type, id: frame.id });
+      if (type === 'full') return;
     }
     const call: RunningCall = {
       id: frame.id,

@@ -17,6 +17,7 @@ const FRAMES: readonly Frame[] = [
   { type: 'hello', token: 'secret' },
   { type: 'load', others: 4 },
   { type: 'full', id: 1 },
+  { type: 'begun', id: 1 },
   {
     type: 'call',
     id: 1,

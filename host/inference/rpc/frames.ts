@@ -33,6 +33,8 @@ export type CallRequest =
 
 /** A frame of an end that was called. */
 export type CallAnswer =
+  /** The call has a place and runs. Sent before anything of it is done, only by replicas. */
+  | { readonly type: 'begun'; readonly id: number }
   | { readonly type: 'result'; readonly id: number; readonly value: unknown }
   /** All values of all streams since the previous frame of this type: one frame for each step of the engine. */
   | {
@@ -131,6 +133,7 @@ export type Frame = HostFrame | ReplicaFrame | DataRequest | DataAnswer;
 
 const REQUESTS: ReadonlySet<string> = new Set<CallRequest['type']>(['call', 'cancel', 'ack', 'feed', 'fed']);
 const ANSWERS: ReadonlySet<string> = new Set<CallAnswer['type']>([
+  'begun',
   'result',
   'chunks',
   'end',
@@ -174,6 +177,7 @@ const TYPE_CODES: Readonly<Record<Frame['type'], number>> = {
   models: 28,
   load: 29,
   full: 30,
+  begun: 31,
 };
 
 const TYPES_BY_CODE = new Map(Object.entries(TYPE_CODES).map(([type, code]) => [code, type]));
@@ -207,6 +211,7 @@ const REQUIRED: Readonly<
   models: { ids: 'array' },
   load: { others: 'number' },
   full: { id: 'number' },
+  begun: { id: 'number' },
   'call-progress': { id: 'number', fraction: 'number' },
 };
 

@@ -214,6 +214,7 @@ export class SimulatedReplica implements RunningReplica {
     const { random } = this.#world;
     if (frame.type === 'call') {
       this.#calls.add(frame.id);
+      this.#work.onFrame({ type: 'begun', id: frame.id });
       const { ms, fails, poison } = frame.args as {
         readonly ms: number;
         readonly fails: boolean;

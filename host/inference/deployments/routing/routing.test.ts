@@ -156,6 +156,20 @@ Routing('repeat a call whose replica was killed on another one, and see the next
   assert.not.ok(seen.has(pid));
 });
 
+Routing('give a call that a replica had not begun to another one, and do not suspect it', async () => {
+  const manager = await started({ sample: { num_replicas: 2 } });
+  for (const handle of [manager.handle('sample'), (await hostOf(manager)).handle('sample')]) {
+    const isReady = ({ state }: { readonly state: string }): boolean => state === 'ready';
+    await until(() => manager.status()['sample']?.replicas.every(isReady) === true, 'both replicas are ready');
+    const stopped = pids(manager) as number[];
+    for (const pid of stopped) process.kill(pid, 'SIGSTOP');
+    const calls = Promise.all(Array.from({ length: 8 }, () => handle.call('echo', { text: 'x' })));
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve)); // they are sent
+    for (const pid of stopped) process.kill(pid, 'SIGKILL');
+    for (const answer of await calls) assert.equal(answer, { text: 'x', times: 1 });
+  }
+});
+
 Routing('lose no call while replicas are replaced and while the bounds change', async () => {
   const manager = await started({ sample: { num_replicas: 2, max_ongoing_requests: 2, max_queued_requests: 500 } });
   const host = (await hostOf(manager)).handle('sample');

@@ -125,6 +125,7 @@ Poison('delay no other suspect once they have outlived the previous loss', async
   const controller = new AbortController();
   const long = [1, 2].map((n) => errorOf(set.call('wait', { ms: 600_000 + n }, { signal: controller.signal })));
   await until(() => ongoing(set) === 2, 'the calls run');
+  await set.call('echo', {}); // the replica has begun the calls before it
   process.kill(pidOf(set), 'SIGKILL');
   await Promise.all(long);
   const again = [1, 2].map((n) => errorOf(set.call('wait', { ms: 600_000 + n }, { signal: controller.signal })));
@@ -143,6 +144,7 @@ Poison('are tried alone while a suspect that survived its trial ends on the same
     set.call('wait', { ms: 600_000 + n }, { signal: callers[n]!.signal }).catch(() => {});
   const lost = [0, 1, 2].map(ask);
   await until(() => ongoing(set) === 3, 'the calls run');
+  await set.call('echo', {}); // the replica has begun the calls before it
   process.kill(pidOf(set), 'SIGKILL');
   await Promise.all(lost);
   const first = ask(0);
@@ -186,6 +188,7 @@ Poison(
       errorOf(set.call('wait', { ms: 600_000 }, { signal, userId }));
     const lost = ask('a');
     await until(() => ongoing(set) === 1, 'the call runs');
+    await set.call('echo', {}); // the replica has begun the calls before it
     process.kill(pidOf(set), 'SIGKILL');
     assert.is((await lost).name, 'ReplicaLostError');
     const first = new AbortController();

@@ -1,7 +1,7 @@
 import { type Clock, within } from '../../../base/core/clock.ts';
 import { fromWireContext } from '../../../base/core/request-context.ts';
 import { type CallAnswer, type CallRequest, type HostFrame, isCallRequest } from '../../rpc/frames.ts';
-import { CallClient, type RpcCallOptions } from '../../rpc/call-client.ts';
+import { CALL_NOT_BEGUN, CallClient, type RpcCallOptions } from '../../rpc/call-client.ts';
 import { CallServer } from '../../rpc/call-server.ts';
 import type { ServedMethods } from '../../rpc/method.ts';
 import { HeldModels } from '../pool/held-models.ts';
@@ -120,26 +120,30 @@ export class ReplicaWork {
     if (this.#own > 0 && this.#state === 'draining') await this.#ownEnded.promise;
   }
 
-  /** Fails all open calls with `error`. */
-  failAll(error: () => Error): void {
+  /** Fails all open calls with `error`, or with `notBegun` if the replica has not begun the call. */
+  failAll(error: () => Error, notBegun?: () => Error): void {
     this.#server.cancelAll(); // their results have no use any more
-    this.#connection.failAll(error);
+    this.#connection.failAll(error, notBegun);
   }
 
-  /** Called when the replica tells that it ends for a reason that has nothing to do with its calls. */
+  /**
+   * Called when the replica tells that it ends for a reason that has nothing to do with its calls. Those that it has
+   * begun fail with a `ReplicaLostError`.
+   */
   leave(reason: string): void {
     this.enter('drain');
     if (this.enter('drained')) this.#fail(null, reason, true);
   }
 
-  /** Fails all open calls with a `ReplicaLostError`. Called when the process is gone. */
+  /** Fails all open calls as {@link leave} does. Called when the process is gone. */
   lose(signal: NodeJS.Signals | null, how: string): void {
     this.#fail(signal, how, false);
   }
 
   #fail(signal: NodeJS.Signals | null, how: string, planned: boolean): void {
     const { deployment, name } = this.#options;
-    this.failAll(() => replicaLost({ deployment, replica: name, signal, how, planned }));
+    const lost = (): Error => replicaLost({ deployment, replica: name, signal, how, planned });
+    this.failAll(lost, () => CALL_NOT_BEGUN);
   }
 
   #counted(options: RpcCallOptions): RpcCallOptions {
