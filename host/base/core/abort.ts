@@ -72,8 +72,8 @@ export async function withDeadline<T>(options: EndingOptions, work: (ending: End
   return await work(ending);
 }
 
-/** Resolves after `ms`, or rejects with the reason of the signal. */
-export function delay(ms: number, signal?: AbortSignal): Promise<void> {
+/** Resolves after `ms`, or rejects with the reason of the signal. `holdsProcess`: whether the process runs until then. */
+export function delay(ms: number, signal?: AbortSignal, holdsProcess = true): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {
       reject(signal.reason);
@@ -84,6 +84,7 @@ export function delay(ms: number, signal?: AbortSignal): Promise<void> {
       resolve();
     };
     const timer = setTimeout(done, ms);
+    if (!holdsProcess) timer.unref();
     const onAbort = (): void => {
       clearTimeout(timer);
       reject(signal?.reason);

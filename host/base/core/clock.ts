@@ -12,7 +12,10 @@ export interface Clock {
  * Durations, deadlines and leases use it, because the wall clock jumps. While the machine sleeps it may stand still, so
  * that what ran before goes on.
  */
-export const systemClock: Clock = { now: () => performance.now(), delay };
+export const systemClock: Clock = { now: () => performance.now(), delay: (ms, signal) => delay(ms, signal) };
+
+/** The same time, for waits that do not keep the process running. */
+export const backgroundClock: Clock = { ...systemClock, delay: (ms, signal) => delay(ms, signal, false) };
 
 /** Returns whether `promise` settled within `ms`. */
 export async function within(promise: Promise<unknown>, ms: number, clock: Clock = systemClock): Promise<boolean> {

@@ -1,7 +1,7 @@
 // Handles, logs and the shutdown of an application in another process, over the real socket.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -227,6 +227,26 @@ console.log(JSON.stringify(await sample.echo({ text: 'from a script' })));\n`,
   const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
   const [[output], [code]] = await Promise.all([once(child.stdout, 'data'), once(child, 'exit')]);
   assert.equal([JSON.parse(String(output)), code], [{ text: 'from a script', times: 1 }, 0]);
+});
+
+Client('does not keep a script running that cannot reach replicas', async () => {
+  const script = join(folder, 'unreachable.mjs');
+  await writeFile(
+    script,
+    `import { connect } from ${JSON.stringify(join(packageRoot, 'dist/host/apis/control/client/index.js'))};
+await connect({ runtime_dir: ${JSON.stringify(served.runtimeDir)} });\n`,
+  );
+  const sockets = (await readdir(served.runtimeDir)).filter((name) => name.endsWith('.replica'));
+  assert.is(sockets.length, 2);
+  const move = (from: string, to: string): Promise<unknown> =>
+    Promise.all(
+      sockets.map((name) => rename(join(served.runtimeDir, name + from), join(served.runtimeDir, name + to))),
+    );
+  await move('', '.away');
+  const child = spawn(process.execPath, [script], { stdio: 'inherit', timeout: 20_000 });
+  const [code] = await once(child, 'exit');
+  await move('.away', '');
+  assert.is(code, 0);
 });
 
 Client('copies the log of the application to the standard error on request', async () => {

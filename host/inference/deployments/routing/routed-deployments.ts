@@ -1,5 +1,5 @@
 import { Coalesced } from '../../../base/core/async/coalesced.ts';
-import { type Clock, systemClock } from '../../../base/core/clock.ts';
+import { backgroundClock, type Clock } from '../../../base/core/clock.ts';
 import { type AanaError, faultOf } from '../../../base/core/errors.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import type { Telemetry } from '../../../base/core/telemetry.ts';
@@ -102,7 +102,7 @@ export class RoutedDeployments {
   constructor(options: RoutedDeploymentsOptions) {
     const { log, simulated, telemetry } = options;
     this.#options = options;
-    this.#clock = simulated?.clock ?? systemClock;
+    this.#clock = simulated?.clock ?? backgroundClock; // whoever waits for a call holds the process
     this.#calls = new DeploymentCalls({
       ...{ log, telemetry, clock: this.#clock, random: simulated?.random ?? Math.random },
       find: (name) => this.#require(name),
