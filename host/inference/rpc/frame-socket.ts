@@ -80,6 +80,21 @@ export class FrameSocket<In extends Frame, Out extends Frame> {
     if (!OF_CALLS.has(frame.type)) socket.uncork();
   }
 
+  /**
+   * Undefined while the other side reads as fast as frames are sent. Otherwise resolves when it has caught up or is gone.
+   */
+  get drained(): Promise<void> | undefined {
+    const socket = this.#socket;
+    if (!socket.writableNeedDrain || socket.destroyed) return undefined;
+    return new Promise((resolve) => {
+      const done = (): void => {
+        socket.off('drain', done).off('close', done);
+        resolve();
+      };
+      socket.on('drain', done).on('close', done);
+    });
+  }
+
   /** Resolves when all frames have left this process. */
   flushed(): Promise<void> {
     return new Promise((resolve) => {

@@ -2,7 +2,7 @@ import { type Clock, systemClock } from '../../../base/core/clock.ts';
 import { cancelledError, fail, toErrorRecord } from '../../../base/core/errors.ts';
 import { CallClient, type RpcCallOptions } from '../../rpc/call-client.ts';
 import { CallServer } from '../../rpc/call-server.ts';
-import { type CallAnswer, type CallRequest, isCallAnswer, type LoadFrame } from '../../rpc/frames.ts';
+import { type CallAnswer, type CallRequest, isCallAnswer, type LoadFrame, protocolError } from '../../rpc/frames.ts';
 import type { ServedMethods } from '../../rpc/method.ts';
 import type { StartContext } from '../process/implementation.ts';
 import { SharedPlaces } from './shared-places.ts';
@@ -19,15 +19,21 @@ export interface Connection {
 
 interface Open extends Connection {
   readonly client: CallClient;
+  /** Whether the other end is still there. */
+  isOpen: boolean;
   cancelAll(): void;
 }
 
-/** Numbers of calls of one connection. Each connection has its own, so that a call tells its connection. */
-const NUMBERS = 2 ** 32;
+/**
+ * Numbers of calls of one connection. Each connection has its own, so that a call tells its connection. A thousand calls
+ * in each second use them up in 35 years.
+ */
+const NUMBERS = 2 ** 40;
 
 /** The connections of a replica. The first one is that of the process that started it. */
 export class Connections {
   readonly #places: SharedPlaces;
+  /** Those that are open, or have running calls. */
   readonly #open = new Map<number, Open>();
   #methods: ServedMethods | undefined;
   /** What the implementation asks other deployments. A call for another call goes back over the connection of that. */
@@ -55,13 +61,19 @@ export class Connections {
     this.#methods = methods;
   }
 
-  add(send: (frame: Sent) => void): Connection {
+  /**
+   * `drained` returns what resolves when the other end has read most of what was sent; undefined if it has. Meanwhile it
+   * is told of no calls of others.
+   */
+  add(send: (frame: Sent) => void, drained?: () => Promise<void> | undefined): Connection {
     let number = 0;
     while (this.#open.has(number)) number += 1;
     const client = new CallClient((frame) => send(frame as CallRequest)); // a replica reconfigures nobody
-    const places = this.#places.connect((others) => send({ type: 'load', others }));
+    const places = this.#places.connect((others) => send({ type: 'load', others }), drained);
     let server: CallServer | undefined;
     const onRequest = (frame: CallRequest): void => {
+      const { id } = frame;
+      if (!Number.isSafeInteger(id) || id < 0 || id >= NUMBERS) throw protocolError(`${id} is no number of a call`);
       if (this.#methods) {
         server ??= new CallServer(this.#methods, send, { places, firstNumber: number * NUMBERS });
         server.onRequest(frame);
@@ -72,13 +84,14 @@ export class Connections {
     };
     const connection: Open = {
       client,
+      isOpen: true,
       onFrame: (frame) => (isCallAnswer(frame) ? client.onAnswer(frame) : onRequest(frame)),
       cancelAll: () => server?.cancelAll(),
       close: () => {
-        this.#open.delete(number);
+        connection.isOpen = false;
         server?.cancelAll();
         client.failAll(() => cancelledError('the caller is gone'));
-        places.close();
+        places.close(() => this.#open.delete(number));
       },
     };
     this.#open.set(number, connection);
@@ -92,7 +105,7 @@ export class Connections {
   /** Returns the connection of the call that the options name, with its number there. */
   #clientFor({ call }: RpcCallOptions): { readonly client: CallClient; readonly call: number | undefined } {
     const connection = this.#open.get(call === undefined ? 0 : Math.floor(call / NUMBERS));
-    if (!connection) throw cancelledError('the caller is gone');
+    if (!connection?.isOpen) throw cancelledError('the caller is gone');
     return { client: connection.client, call: call === undefined ? undefined : call % NUMBERS };
   }
 }

@@ -78,7 +78,10 @@ export class HostListener {
             clearTimeout(timer);
             socket.receiveAll();
             this.#sockets.add(socket);
-            host = this.#connections.add((answer) => socket.send(answer));
+            host = this.#connections.add(
+              (answer) => socket.send(answer),
+              () => socket.drained,
+            );
           }
         },
         onClose: (error) => {

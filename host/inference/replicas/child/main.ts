@@ -69,7 +69,10 @@ function onFrame(frame: HostFrame): void {
 
 async function start(frame: StartFrame): Promise<void> {
   connections = new Connections(frame.maxOngoing);
-  parent = connections.add((sent) => socket.send(sent));
+  parent = connections.add(
+    (sent) => socket.send(sent),
+    () => socket.drained,
+  );
   try {
     const module = (await import(frame.implementation)) as { readonly start?: StartImplementation };
     if (typeof module.start !== 'function') throw new TypeError(`${frame.implementation} exports no function "start"`);

@@ -1,5 +1,6 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { deferred } from '../../../base/core/deferred.ts';
 import { Random } from '../../../test/simulation/random.ts';
 import { SimulatedClock } from '../../../test/simulation/simulated-clock.ts';
 import { type ConnectionPlaces, SharedPlaces } from './shared-places.ts';
@@ -33,6 +34,27 @@ Places('of one connection cost no messages', async () => {
   only.end();
   await turn();
   assert.equal(only.told, [0], 'what it is told at first');
+});
+
+Places('are not told to a connection that does not read, until it reads again', async () => {
+  const places = new SharedPlaces(9, new SimulatedClock());
+  const busy = connect(places);
+  const reads = deferred();
+  let isStopped = true;
+  const told: number[] = [];
+  const drained = (): Promise<void> | undefined => (isStopped ? reads.promise : undefined);
+  places.connect((others) => told.push(others), drained);
+  for (let round = 0; round < 100; round += 1) {
+    assert.ok(busy.begin(false));
+    await turn();
+    if (round < 99) busy.end();
+  }
+  assert.equal(told, [0]);
+  isStopped = false;
+  reads.resolve();
+  await turn();
+  await turn();
+  assert.equal(told, [0, 1]);
 });
 
 Places('go in turns to connections whose calls were refused', async () => {

@@ -3,8 +3,11 @@ import type { CallPlaces } from '../../rpc/call-server.ts';
 
 /** The places of one connection. */
 export interface ConnectionPlaces extends CallPlaces {
-  /** Gives up the turn of the connection, which has ended. Its running calls keep their places until they end. */
-  close(): void;
+  /**
+   * Gives up the turn of the connection, which has ended. Its running calls keep their places until they end; `onEnded`
+   * is called when they have.
+   */
+  close(onEnded?: () => void): void;
 }
 
 interface Connection {
@@ -12,6 +15,11 @@ interface Connection {
   /** The number that it was told last. */
   told: number;
   readonly tell: (others: number) => void;
+  readonly drained: () => Promise<void> | undefined;
+  /** Whether it does not read, so that what it is told would pile up. */
+  isBehind: boolean;
+  /** Called when a call of a closed connection has ended. */
+  onEnd?: () => void;
 }
 
 /** Milliseconds for which a place is kept for a connection whose call was refused. It may no longer need it. */
@@ -43,9 +51,12 @@ export class SharedPlaces {
     this.#keep();
   }
 
-  /** Adds a connection. `tell` is called with the number of calls of the others: at once, and when it has changed. */
-  connect(tell: (others: number) => void): ConnectionPlaces {
-    const connection: Connection = { running: 0, told: 0, tell };
+  /**
+   * Adds a connection. `tell` is called with the number of calls of the others: at once, and when it has changed, but
+   * not while the promise of `drained` is pending.
+   */
+  connect(tell: (others: number) => void, drained: Connection['drained'] = () => undefined): ConnectionPlaces {
+    const connection: Connection = { running: 0, told: 0, tell, drained, isBehind: false };
     this.#connections.add(connection);
     this.#tell(connection);
     return {
@@ -53,9 +64,14 @@ export class SharedPlaces {
       end: () => {
         this.#running -= 1;
         connection.running -= 1;
+        connection.onEnd?.();
         this.#keep();
       },
-      close: () => {
+      close: (onEnded) => {
+        connection.onEnd = () => {
+          if (connection.running === 0) onEnded?.();
+        };
+        connection.onEnd();
         this.#connections.delete(connection);
         this.#refused.delete(connection);
         this.#letGo(connection);
@@ -115,7 +131,7 @@ export class SharedPlaces {
     setImmediate(() => {
       this.#isTelling = false;
       for (const connection of this.#connections)
-        if (this.#othersOf(connection) !== connection.told) this.#tell(connection);
+        if (!connection.isBehind && this.#othersOf(connection) !== connection.told) this.#tell(connection);
     });
   }
 
@@ -128,5 +144,14 @@ export class SharedPlaces {
   #tell(connection: Connection): void {
     connection.told = this.#othersOf(connection);
     connection.tell(connection.told);
+    const drained = connection.isBehind ? undefined : connection.drained();
+    if (drained) void this.#whenDrained(connection, drained);
+  }
+
+  async #whenDrained(connection: Connection, drained: Promise<void>): Promise<void> {
+    connection.isBehind = true;
+    await drained;
+    connection.isBehind = false;
+    this.#tellLater();
   }
 }
