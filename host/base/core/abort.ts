@@ -72,7 +72,7 @@ export async function withDeadline<T>(options: EndingOptions, work: (ending: End
   return await work(ending);
 }
 
-/** Resolves after `ms`, or rejects with the reason of the signal. `holdsProcess`: whether the process runs until then. */
+/** Resolves after `ms`, or rejects with the reason of the signal. `holdsProcess`: whether the process waits for it. */
 export function delay(ms: number, signal?: AbortSignal, holdsProcess = true): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {

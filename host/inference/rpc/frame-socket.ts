@@ -81,7 +81,7 @@ export class FrameSocket<In extends Frame, Out extends Frame> {
   }
 
   /**
-   * Undefined while the other side reads as fast as frames are sent. Otherwise resolves when it has caught up or is gone.
+   * Undefined while the other side reads as fast as frames are sent. Otherwise resolves when it has caught up or gone.
    */
   get drained(): Promise<void> | undefined {
     const socket = this.#socket;

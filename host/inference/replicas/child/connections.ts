@@ -25,8 +25,8 @@ interface Open extends Connection {
 }
 
 /**
- * Numbers of calls of one connection. Each connection has its own, so that a call tells its connection. A thousand calls
- * in each second use them up in 35 years.
+ * Numbers of calls of one connection. Each connection has its own, so that a call tells its connection. A thousand
+ * calls in each second use them up in 35 years.
  */
 const NUMBERS = 2 ** 40;
 
@@ -62,8 +62,8 @@ export class Connections {
   }
 
   /**
-   * `drained` returns what resolves when the other end has read most of what was sent; undefined if it has. Meanwhile it
-   * is told of no calls of others.
+   * `drained` returns what resolves when the other end has read most of what was sent; undefined if it has. Meanwhile
+   * it is told of no calls of others.
    */
   add(send: (frame: Sent) => void, drained?: () => Promise<void> | undefined): Connection {
     let number = 0;
