@@ -2,6 +2,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
@@ -65,9 +66,9 @@ Routing.after.each(async () => {
 type Given = Record<string, BoundDeployment | Omit<DeploymentOptionsInput, 'type'>>;
 
 /** Starts deployments of the sample class. */
-async function started(deployments: Given): Promise<DeploymentManager> {
+async function started(deployments: Given, socketsDir = folder): Promise<DeploymentManager> {
   const manager = new DeploymentManager({
-    ...{ log: silentLogger, env: process.env, socketsDir: folder, definitions: [Sample] },
+    ...{ log: silentLogger, env: process.env, socketsDir, definitions: [Sample] },
     models: { pull: async (id) => ({ path: id }) },
   });
   managers.add(manager);
@@ -277,6 +278,28 @@ Routing('end with ValidationError when a report is wrong', async () => {
     for await (const _ of manager.watch(reports(), new AbortController().signal));
   };
   assert.match((await errorOf(read())).message, /^report of a host: waiting\.0\.count: /);
+});
+
+Routing('are told when replicas could not listen', async () => {
+  const manager = await started({ sample: {} }, join(fileURLToPath(import.meta.url), 'no-folder'));
+  const { message } = await errorOf((await hostOf(manager)).handle('sample').call('together', { ms: 0 }));
+  assert.match(message, /the replicas of deployment sample cannot be reached by other processes/);
+  assert.is(await manager.handle('sample').call('together', { ms: 0 }), 1);
+});
+
+Routing('that leave end their calls, also on a replica that finishes its calls', async () => {
+  const manager = await started({ sample: { num_replicas: 2, max_ongoing_requests: 1, drain_timeout_s: 60 } });
+  const host = await hostOf(manager);
+  const calls = [0, 1].map(() => errorOf(host.handle('sample').call('untilCancelled', {})));
+  await until(() => ongoing(manager) === 2, 'both replicas have a call');
+  const scaled = manager.scale('sample', 1);
+  await until(
+    () => manager.status()['sample']?.replicas.some(({ state }) => state === 'draining') ?? false,
+    'one ends',
+  );
+  host.leave();
+  for (const call of calls) assert.is((await call).name, 'ConnectionLost');
+  await scaled;
 });
 
 Routing.run();

@@ -48,6 +48,8 @@ export class RoutedSet {
   /** By token. */
   readonly #places = new Map<string, Place>();
   readonly #tokens = new WeakMap<RemoteReplica, string>();
+  /** Connections that are not closed, also to replicas that left the table and finish their calls. */
+  readonly #open = new Set<RemoteReplica>();
   #shared: SharedSet;
 
   constructor(options: RoutedSetOptions) {
@@ -109,11 +111,9 @@ export class RoutedSet {
   /** Takes no more calls. Waiting and running calls fail with `error`. */
   close(error: () => AanaError): void {
     this.#router.pool.close(error, { waiting: true });
-    for (const [token, { replica, ending }] of this.#places) {
-      this.#places.delete(token);
-      ending.abort();
-      replica?.close(error);
-    }
+    for (const { ending } of this.#places.values()) ending.abort();
+    this.#places.clear();
+    for (const replica of this.#open) replica.close(error);
   }
 
   #add(token: string, listed: Place['listed']): void {
@@ -155,12 +155,14 @@ export class RoutedSet {
         onLoad: () => pool.release(),
         untilClear: () => clock.delay(CLEAR_MS, place.ending.signal).catch(() => {}),
         onClosed: () => {
+          this.#open.delete(replica);
           if (place.replica === replica) place.replica = undefined;
           resolve(wasUp);
         },
       });
       replica.models.told(models);
       this.#tokens.set(replica, token);
+      this.#open.add(replica);
       place.replica = replica;
     });
   }

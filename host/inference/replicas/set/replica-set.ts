@@ -17,7 +17,7 @@ import { type ReplicaSetStatus, replicaStatus } from './replica-status.ts';
 import type { UpdateResult } from '../update/rolling-update.ts';
 import type { RunningReplica } from '../process/running-replica.ts';
 import { allReady, SetChanges, type SetUpdateOptions } from './set-changes.ts';
-import { noRoom } from './set-errors.ts';
+import { notListening, noRoom } from './set-errors.ts';
 import { useOf } from './use-of.ts';
 import type { Reservation } from '../pool/workload.ts';
 import type { ReplicaAddress } from '../../rpc/frames.ts';
@@ -285,15 +285,19 @@ export class ReplicaSet {
   /** What other hosts see of the deployment. */
   get shared(): SharedSet {
     const ready = this.#fleet.members.flatMap(({ slot: { replica }, takesCalls }) =>
-      takesCalls && replica?.state === 'ready' && replica.address ? [replica] : [],
+      takesCalls && replica?.state === 'ready' ? [replica] : [],
     );
+    const replicas = ready.flatMap(({ name, address, models }) =>
+      address ? [{ name, address, models: models?.ids ?? [] }] : [],
+    );
+    const isUnheard = ready.length > 0 && replicas.length === 0;
     const { maxOngoing, maxQueued, pausesForOthers = false } = this.#bounds;
     return {
       bounds: { maxOngoing, maxQueued, pausesForOthers },
       refusal: this.#pool.closedBy,
-      unavailable: this.#availability.unavailable(),
+      unavailable: isUnheard ? notListening(this.#options.deployment) : this.#availability.unavailable(),
       refused: this.#refused,
-      replicas: ready.map(({ name, address, models }) => ({ name, address: address!, models: models?.ids ?? [] })),
+      replicas,
     };
   }
 

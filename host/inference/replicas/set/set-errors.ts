@@ -23,6 +23,16 @@ export function deploymentUnavailable(deployment: string, reason: string, waitMs
   );
 }
 
+/** Returns the error for other hosts when none of the ready replicas could make its socket. */
+export function notListening(deployment: string): AanaError {
+  return fail(
+    'DeploymentUnavailable',
+    `the replicas of deployment ${deployment} cannot be reached by other processes, because they could not listen in ` +
+      `the application's runtime_dir; its log says why`,
+    { data: { deployment, retry_after_s: 60 } },
+  );
+}
+
 /** Returns the error that there is no room for `count` replicas, with demand and supply if the version has places. */
 export function noRoom(deployment: string, { places }: ReplicaVersion, count: number): AanaError {
   return (
