@@ -98,7 +98,9 @@ async function hostOf(manager: DeploymentManager, knows = false): Promise<Host> 
       first.resolve();
     }
   };
+  const holding = setInterval(() => {}, 60_000); // attached processes hold themselves while a call runs or waits
   const leave = (): void => {
+    clearInterval(holding);
     ending.abort();
     routed.close(fail('ConnectionLost', 'the host has left', { data: { url: '' } }));
   };
