@@ -40,7 +40,7 @@ export class MediaTelemetry {
     });
     this.#cacheSize = telemetry.gauge('aana.media.cache.size', {
       unit: 'By',
-      description: 'Bytes of the files in the cache. Each counts at least 65,536.',
+      description: 'Bytes of the files in the cache, of which each counts at least 65,536.',
     });
   }
 
