@@ -30,7 +30,7 @@ const DIMENSIONS = 384;
 const CENTRES = 500;
 const BATCH = 1000;
 const RESULTS = 10;
-/** Vectors that are added one by one to the index of PostgreSQL, which is made anew of all at the end. */
+/** With more vectors, the index of PostgreSQL is dropped after so many, and made when all are stored. */
 const INDEXED = 10_000;
 const INDEX = 'vector_index_1_embedding';
 const BARE = `select id from vector_index_1 order by embedding <#> cast($1 as vector) limit ${RESULTS}`;

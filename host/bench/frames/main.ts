@@ -39,7 +39,12 @@ const JPEG = ['-c:v', 'mjpeg', '-pix_fmt', 'yuvj444p', '-q:v', String(2 + (15 * 
 const forms = { pixels: ['-c:v', 'rawvideo', '-pix_fmt', 'rgb24'], jpeg: JPEG } as const;
 type Form = keyof typeof forms;
 
-const ffmpegPath = (await testFfmpeg())!;
+const ffmpegPath =
+  (await testFfmpeg()) ?? missing('there is no ffmpeg: put one on the PATH, or name it in AANA_TEST_FFMPEG');
+
+function missing(what: string): never {
+  throw new Error(what);
+}
 const loadBefore = machineLoad();
 const folder = await mkdtemp(join(tmpdir(), 'aana-frames-'));
 const path = flags.video ?? join(folder, 'video.mp4');

@@ -1,8 +1,8 @@
 import { type Deferred, deferred } from '../deferred.ts';
 
 /**
- * What has changed, for a reader who may be slow. Each value is made when the reader waits for it and something has
- * changed, at the end of that turn of the event loop; so it has all changes since the value before.
+ * Tells a reader what has changed. A value is made only when the reader waits for one, at the end of the turn of the
+ * event loop in which something changed. It has all changes since the value before, so a slow reader costs no memory.
  */
 export class Coalesced<T> implements AsyncIterableIterator<T, undefined> {
   readonly #collect: () => T | undefined;

@@ -89,8 +89,8 @@ export class S3Requests {
 
   /**
    * Sends a request, and reads the answer with `read`, which may throw the errors of {@link bodyOf} and is then called
-   * again with the answer to another request. The tries of a request whose `progress` has grown are
-   * counted anew. Throws `ObjectStoreUnavailable`, {@link S3Refusal}, or what `read` throws.
+   * again with the answer to another request. When the `progress` of a request has grown,
+   * the count of its tries begins again. Throws `ObjectStoreUnavailable`, {@link S3Refusal}, or what `read` throws.
    */
   async exchange<T>(
     request: () => S3Request,
