@@ -137,7 +137,7 @@ class HostsRun {
           refused: { count: 0 },
           replicas,
         };
-        const facts = { type: 'Simulated', methods: DESCRIBED, isMultiplexed: false, callees: [] };
+        const facts = { version: 1, type: 'Simulated', methods: DESCRIBED, isMultiplexed: false, callees: [] };
         host.take({ revision, removed: [], changed: [{ name: NAME, facts, routes }] });
       });
   }

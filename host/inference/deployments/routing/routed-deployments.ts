@@ -70,7 +70,7 @@ class RoutedDeployment implements CallableDeployment {
     return this.#bound;
   }
 
-  /** Takes other methods, or other deployments that its replicas call. */
+  /** Takes another version of the deployment, whose type is the same. */
   change(facts: DeploymentFacts): void {
     this.#facts = facts;
     this.#bound = { definition: definitionFor(facts, this.#own) };

@@ -16,7 +16,7 @@ import { SampleDeployment } from '../fixtures/sample-deployment.ts';
 import { SentimentDeployment } from '../fixtures/sentiment-deployment.ts';
 import type { DeploymentHandle } from '../handle/deployment-handle.ts';
 import { DeploymentManager } from '../manager/deployment-manager.ts';
-import type { BoundDeployment } from '../class/bound-deployment.ts';
+import { bind, type BoundDeployment } from '../class/bound-deployment.ts';
 import type { DeploymentOptionsInput } from '../class/deployment-options.ts';
 import { RoutedDeployments } from './routed-deployments.ts';
 import { HostReport, TableChange } from './table.ts';
@@ -269,6 +269,41 @@ Routing('answer what replicas ask for their calls, and check arguments by the cl
     [name, message],
     ['ValidationError', 'relay.first_word: text: Value error, Must not begin with a space'],
   );
+});
+
+Routing('get texts of images that the present version of the reader has read, each once', async () => {
+  const { methods } = Sample;
+  const dialogs = z.strictObject({ dialog: z.record(z.string(), z.unknown()) });
+  const Chat = {
+    ...{ ...Sample, name: 'ChatDeployment', optionalHandles: { ocr: 'recognize' } },
+    methods: { echo: { ...methods.echo, input: dialogs } },
+  } as unknown as typeof Sample;
+  const recognize = { ...methods.echo, input: z.strictObject({ image: z.record(z.string(), z.unknown()) }) };
+  const Reader = { ...SampleDeployment, methods: { recognize } } as unknown as typeof Sample;
+  const readerWith = (user_config: object): BoundDeployment => bind(Reader, { user_config }, 'reader');
+  const manager = await started({
+    chat: bind(Chat, { handles: { ocr: 'reader' } }, 'chat'),
+    reader: readerWith({ tone: 'first' }),
+  });
+  const handles = [manager, await hostOf(manager)].map((host) => host.handle('chat'));
+  const image = { pixels: { sha256: 'a' }, width: 1 };
+  const dialog = { messages: [{ role: 'user', content: [{ type: 'image', image }] }] };
+  const textOf = async (handle: DeploymentHandle): Promise<string> => {
+    const answer = (await handle.call('echo', { dialog })) as { readonly dialog: typeof dialog };
+    return String(answer.dialog.messages[0]?.content).split('\n> ')[1] ?? '';
+  };
+  const changes = [
+    ['small first', undefined],
+    ['small second', { tone: 'second' }], // in place
+    ['large second', { tone: 'second', model: 'large' }], // by other replicas
+  ] as const;
+  for (const [text, user_config] of changes) {
+    if (user_config) await manager.update('reader', readerWith(user_config), { watchS: 0 });
+    for (const [host, handle] of handles.entries()) {
+      await until(async () => (await textOf(handle)).startsWith(text), `host ${host} reads "${text}"`);
+      assert.is(await textOf(handle), await textOf(handle), `host ${host} reads once`);
+    }
+  }
 });
 
 Routing('end with ValidationError when a report is wrong', async () => {

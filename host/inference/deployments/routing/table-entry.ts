@@ -1,3 +1,4 @@
+import type { BoundDeployment } from '../class/bound-deployment.ts';
 import { describeMethods } from '../class/describe.ts';
 import { calleesOf } from '../manager/call-graph.ts';
 import type { ManagedDeployment } from '../manager/managed-deployment.ts';
@@ -11,6 +12,7 @@ export function tableEntry(deployment: ManagedDeployment): TableEntry {
   const { name: type, methods, isMultiplexed = false } = bound.definition;
   return {
     facts: {
+      version: versionOf(bound),
       type,
       methods: describeMethods(methods) as DeploymentFacts['methods'],
       isMultiplexed,
@@ -19,6 +21,16 @@ export function tableEntry(deployment: ManagedDeployment): TableEntry {
     },
     routes: routesOf(deployment),
   };
+}
+
+const versions = new WeakMap<BoundDeployment, number>();
+let lastVersion = 0;
+
+/** Returns a number that no other class with its options has. */
+function versionOf(bound: BoundDeployment): number {
+  const version = versions.get(bound) ?? (lastVersion += 1);
+  versions.set(bound, version);
+  return version;
 }
 
 function routesOf(deployment: ManagedDeployment): DeploymentRoutes {

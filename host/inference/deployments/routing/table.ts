@@ -34,8 +34,10 @@ const Method = z.object({
   feed: z.object({ name: z.string(), valueSchema: anyObject }).optional(),
 });
 
-/** What does not change while a deployment has its type and its handles. */
+/** What changes only with the class and the options of a deployment. */
 export const DeploymentFacts = z.object({
+  /** Another number for each class and each options that a deployment gets. Processes of older versions lack it. */
+  version: count.default(0),
   /** Name of its class. */
   type: z.string(),
   /** Methods with their JSON Schemas, for hosts that do not have the class. */
