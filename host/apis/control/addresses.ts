@@ -2,7 +2,7 @@ import { readdir, readFile, rm, stat } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { fail } from '../../base/core/errors.ts';
-import { REPLICA_SOCKET } from '../../base/core/net/unix-socket.ts';
+import { REPLICA_SOCKET, socketFolders } from '../../base/core/net/unix-socket.ts';
 import { Address } from './protocol.ts';
 
 /** Selects a server if several run. */
@@ -16,9 +16,8 @@ export interface Choice {
  * ended.
  */
 export async function runningServers(dir: string): Promise<Address[]> {
-  const all = await readdir(dir).catch(() => []);
-  const names = all.filter((name) => name.endsWith('.json'));
-  await Promise.all(all.filter((name) => name.endsWith(REPLICA_SOCKET)).map((name) => removeEnded(join(dir, name))));
+  await Promise.all(socketFolders(dir).map(removeEndedReplicas));
+  const names = (await readdir(dir).catch(() => [])).filter((name) => name.endsWith('.json'));
   const found = await Promise.all(
     names.map(async (name) => {
       const file = join(dir, name);
@@ -32,8 +31,14 @@ export async function runningServers(dir: string): Promise<Address[]> {
   return found.filter((address) => address !== undefined).sort((a, b) => a.port - b.port);
 }
 
-async function removeEnded(socket: string): Promise<void> {
-  if (!(await isListening(socket))) await rm(socket, { force: true });
+async function removeEndedReplicas({ folder, beginning }: ReturnType<typeof socketFolders>[number]): Promise<void> {
+  const names = (await readdir(folder).catch(() => [])).filter(
+    (name) => name.startsWith(beginning) && name.endsWith(REPLICA_SOCKET),
+  );
+  const removeEnded = async (socket: string): Promise<void> => {
+    if ((await isOwn(socket)) && !(await isListening(socket))) await rm(socket, { force: true });
+  };
+  await Promise.all(names.map((name) => removeEnded(join(folder, name))));
 }
 
 /** Returns the running servers of this user that match `choice`. */

@@ -3,16 +3,18 @@ import { once } from 'node:events';
 import { chown, mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError } from '../../base/core/errors.ts';
 import { silentLogger } from '../../base/core/log/logger.ts';
+import { REPLICA_SOCKET, socketPathIn } from '../../base/core/net/unix-socket.ts';
 import { skip } from '../../test/skip.ts';
 import { EndpointRegistry } from '../../endpoints/registry/index.ts';
 import { LIMITS } from '../http/fixtures/test-server.ts';
 import { createHttpFace, type HttpAppOptions, RouterSet } from '../http/index.ts';
+import { runningServers } from './addresses.ts';
 import { askOperator, type Choice, chooseServer, ControlConnection, type ControlledApplication } from './index.ts';
 import { controlHandlers, type ControlServer, startControl } from './server/index.ts';
 
@@ -252,26 +254,51 @@ Control('several servers are selected by their ports and addresses', async () =>
   assert.ok(Array.isArray(await reload(folder)));
 });
 
+/** Listens on a socket and closes without removing it, as a process that is killed. */
+async function leaveSocket(at: string): Promise<void> {
+  const dead = createServer();
+  await new Promise<void>((resolve) => dead.listen(`${at}~`, resolve));
+  await rename(`${at}~`, at); // closing removes the name that it listened on
+  await new Promise<void>((resolve) => dead.close(() => resolve()));
+}
+
+Control('sockets of killed replicas are removed also where their path was too long', async () => {
+  const long = join(folder, ...Array<string>(8).fill('a-folder-with-a-long-name'));
+  await mkdir(long, { recursive: true });
+  const [dead, deadLong, foreign, living] = [
+    socketPathIn(folder, `dead${REPLICA_SOCKET}`),
+    socketPathIn(long, `${basename(folder)}-dead${REPLICA_SOCKET}`),
+    socketPathIn(long, `${basename(folder)}-foreign${REPLICA_SOCKET}`),
+    socketPathIn(long, `${basename(folder)}-living${REPLICA_SOCKET}`),
+  ] as const;
+  assert.is(dirname(deadLong), tmpdir());
+  for (const socket of [dead, deadLong, foreign]) await leaveSocket(socket);
+  const isRoot = process.getuid?.() === 0;
+  if (isRoot) await chown(foreign, 12_345, 12_345);
+  const replica = createServer();
+  await new Promise<void>((resolve) => replica.listen(living, resolve));
+  try {
+    assert.equal(await runningServers(long), []);
+    const isThere = (socket: string): Promise<boolean> => stat(socket).then(Boolean, () => false);
+    assert.equal(await Promise.all([deadLong, foreign, living].map(isThere)), [false, isRoot, true]);
+    assert.equal(await runningServers(folder), []);
+    assert.is(await isThere(dead), false);
+  } finally {
+    await rm(foreign, { force: true });
+    await new Promise<void>((resolve) => replica.close(() => resolve()));
+  }
+});
+
 Control('files of a killed server are replaced although its process id is in use again', async () => {
   const socket = join(folder, 'dead.sock');
-  const dead = createServer();
-  await new Promise<void>((resolve) => dead.listen(socket, resolve));
+  await leaveSocket(socket);
   await writeFile(
     join(folder, 'dead.json'),
-    JSON.stringify({
-      pid: process.pid,
-      url: 'http://127.0.0.1:7',
-      host: '127.0.0.1',
-      port: 7,
-      socket: join(folder, 'moved.sock'),
-    }),
+    JSON.stringify({ pid: process.pid, url: 'http://127.0.0.1:7', host: '127.0.0.1', port: 7, socket }),
   );
-  // Closing removes the name that it listened on: this one stays, as after a kill.
-  await rename(socket, join(folder, 'moved.sock'));
-  await new Promise<void>((resolve) => dead.close(() => resolve()));
   assert.is((await readdir(folder)).length, 2);
   await start(folder);
-  assert.not((await readdir(folder)).some((name) => /dead|moved/.test(name)));
+  assert.not((await readdir(folder)).some((name) => /dead/.test(name)));
   assert.ok(Array.isArray(await reload(folder)));
 });
 
