@@ -13,7 +13,20 @@ export interface KeptBytes {
 /** Most rows of a user that are added up each time. More rows are replaced with one. */
 const MOST_ROWS = 64;
 
-/** Adds up the bytes of a user. Uncommitted transactions of other hosts do not count. */
+/** The first key of the advisory locks of {@link inTurn}; the second one is of the user. */
+const TURN_LOCK = 416_161_618;
+
+/**
+ * Waits for the end of other transactions that add bytes for this user, so that a sum sees what they have added. Call
+ * it after the last change of rows that others change, and for one user in a transaction only; otherwise two
+ * transactions could wait for each other. In SQLite all writers follow each other.
+ */
+export async function inTurn(connection: Connection, userId: string): Promise<void> {
+  if (connection.dialect === 'postgresql')
+    await connection.query('select pg_advisory_xact_lock($1, hashtext($2))', [TURN_LOCK, userId]);
+}
+
+/** Adds up the bytes of a user. Other transactions that are not committed count only {@link inTurn}. */
 export async function sumOfKept(connection: Connection, sql: KeptBytesStatements, userId: string): Promise<KeptBytes> {
   return (await connection.query<KeptBytes>(sql.sum, [userId]))[0] ?? { bytes: 0, rows: 0 };
 }

@@ -1,7 +1,7 @@
 import { type AanaError, fail } from '../../../../base/core/errors.ts';
 import type { Connection } from '../../database.ts';
 import { CallerRepository, loadStatements } from '../../statements.ts';
-import { foldKept, sumOfKept } from '../kept-bytes.ts';
+import { foldKept, inTurn, sumOfKept } from '../kept-bytes.ts';
 
 const sql = loadStatements('files', [
   'insert',
@@ -40,17 +40,21 @@ export interface FilePage {
 /** The files of a user, or of all callers where the host requires no keys (null). Expired files are not found. */
 export class FileRepository extends CallerRepository {
   /** Stores a file. Throws `StorageFull` if the user then keeps more than `maxBytes`. */
-  async insert(file: FileRecord, maxBytes: number = Number.MAX_SAFE_INTEGER): Promise<void> {
+  async insert(file: FileRecord, maxBytes?: number): Promise<void> {
     const { id, purpose, filename, bytes, sha256, created_at: createdAt, expires_at: expiresAt } = file;
     const row = [id, this.owner, purpose, filename, bytes, sha256, createdAt, expiresAt];
     await this.connection.query(sql.insert, row);
     await this.requireRoom(maxBytes);
   }
 
-  /** Throws `StorageFull` if the user keeps more than `maxBytes` of files and parts of files. */
-  async requireRoom(maxBytes: number = Number.MAX_SAFE_INTEGER): Promise<void> {
+  /**
+   * Throws `StorageFull` if the user keeps more than `maxBytes` of files and parts of files, with those that other
+   * transactions add at the same time.
+   */
+  async requireRoom(maxBytes: number | undefined): Promise<void> {
+    if (maxBytes !== undefined) await inTurn(this.connection, this.owner);
     const kept = await sumOfKept(this.connection, sql, this.owner);
-    if (kept.bytes > maxBytes) throw full(kept.bytes, maxBytes);
+    if (maxBytes !== undefined && kept.bytes > maxBytes) throw full(kept.bytes, maxBytes);
     await foldKept(this.connection, sql, this.owner, kept);
   }
 
