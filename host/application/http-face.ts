@@ -24,6 +24,7 @@ export function httpFace({ name, config, services, ...rest }: HttpFaceOptions): 
     title: name,
     version: packageVersion(),
     registry: services.endpoints,
+    isBuilding: () => services.pluginSet.isBuilding,
     routers: services.routers,
     limits: config.limits,
     includeStacktrace: config.include_stacktrace,

@@ -152,7 +152,7 @@ function hasPath(path: string, system: HostRouter, { registry, routers }: HttpAp
 }
 
 async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): Promise<void> {
-  const { registry, routers, isDeployed, apiKeys } = options;
+  const { registry, routers, isDeployed, isBuilding, apiKeys } = options;
   const endpoint = registry.find(ctx.path);
   if (endpoint && runs(ctx, endpoint) && isDeployed()) return serveEndpoint(ctx, endpoint, options);
   const isOurs = ctx.path !== '/' || !routers.hasRoot;
@@ -165,12 +165,15 @@ async function dispatch(ctx: Context, system: Router, options: HttpAppOptions): 
   if (isOwnPath(ctx.path)) throw nothingAt(ctx.path, options);
   // Routes do not see preflights, because any page can cause them, nor OPTIONS of callers without a key.
   const route = isPreflight(ctx) || !isAuthenticated(ctx, apiKeys) ? undefined : routers.find(ctx.path, ctx.method);
+  const mayBeEndpoint = ['GET', 'HEAD', 'POST'].includes(ctx.method);
   // The paths are known only after all plugins are loaded.
-  if (!isDeployed() && (route || ['GET', 'HEAD', 'POST'].includes(ctx.method)))
+  if (!isDeployed() && (route || mayBeEndpoint))
     throw fail('NotReady', 'the application is starting: try again when /api/ready answers 200');
   if (route) return serveRouter(ctx, route, options);
   const methods = [...(endpoint ? ENDPOINT_METHODS[methodOf(endpoint)] : []), ...routers.methodsAt(ctx.path)];
   if (methods.length > 0) return refuseMethod(ctx, methods);
+  if (mayBeEndpoint && isBuilding?.())
+    throw fail('NotReady', `there is nothing at ${ctx.path} yet, but plugins are still being built: try again soon`);
   throw nothingAt(ctx.path, options);
 }
 

@@ -35,6 +35,8 @@ export interface HttpAppOptions extends ForeignApis {
   readonly readiness: (deployment?: string) => { readonly ready: boolean; readonly away: readonly string[] };
   /** Whether the start is over. Until then endpoints answer 503. */
   readonly isDeployed: () => boolean;
+  /** Whether plugins are built after the start, whose paths nobody knows yet. Default: none is. */
+  readonly isBuilding?: (() => boolean) | undefined;
   readonly limits: BodyLimits & { readonly invocation_timeout_s: number; readonly stream_keep_alive_s: number };
   readonly includeStacktrace: boolean;
   /** The statuses of errors. Default: `none`, our own. */

@@ -1,11 +1,12 @@
 import { tmpdir } from 'node:os';
+import { basename } from 'node:path';
 import type { Config } from '../../base/config/index.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import { prepareTempDir, removeStaleFolders } from '../../io/media/index.ts';
 import { type ProgressPart, type ReportProgress, reportWithin, shareProgress } from '../../setup/packages/index.ts';
 import { requireDeclaredDeployments } from '../endpoint/declared-deployments.ts';
 import type { Services } from '../services.ts';
-import { asksFor, isNotGranted } from '../../endpoints/plugins/index.ts';
+import { asksFor, isNotGranted, needsBuild, readManifest } from '../../endpoints/plugins/index.ts';
 
 export interface StartUpOptions {
   readonly services: Services;
@@ -31,7 +32,8 @@ export async function startUp(options: StartUpOptions): Promise<void> {
   const tempDir = options.config.media.temp_dir ?? tmpdir();
   await prepareTempDir(tempDir);
   void removeStaleFolders(tempDir, options.log); // reports its own failures
-  const work = [openStorage(all, begin), startDeployments(all, begin), loadPlugins(all, begin)];
+  const plugins = loadPlugins(all, begin);
+  const work = [openStorage(all, begin), startDeployments(all, begin), plugins];
   for (const one of work) one.catch((error: unknown) => failed.abort(error));
   await Promise.allSettled(work);
   failed.signal.throwIfAborted();
@@ -39,6 +41,7 @@ export async function startUp(options: StartUpOptions): Promise<void> {
   options.services.started.resolve();
   options.services.usage.start();
   await startTasks(options);
+  void loadLater(await plugins, options);
   if (options.config.openai.enabled && (await opensStorage(options.services))) {
     options.services.responses.start();
     options.services.files.start();
@@ -111,31 +114,68 @@ async function startDeployments(
 }
 
 /**
- * Loads the plugins. One that fails is reported and skipped, unless the configuration says `strict` or one of its
- * endpoints was registered by name.
+ * Loads the plugins, and returns those that {@link loadLater} loads. One that fails is reported and skipped, unless the
+ * configuration says `strict` or one of its endpoints was registered by name.
  */
-async function loadPlugins(
-  { services, config, log, signal }: StartUpOptions,
-  begin: () => ProgressPart,
-): Promise<void> {
-  const sources = services.pluginSet.sources();
-  if (sources.length === 0) return;
+async function loadPlugins(options: StartUpOptions, begin: () => ProgressPart): Promise<readonly string[]> {
+  const { services, config, log, signal } = options;
+  const { pluginSet, endpoints } = services;
+  const sources = pluginSet.sources();
+  if (sources.length === 0) return [];
   const { report, done } = begin();
   void services.buildSandbox(); // beside what is fetched and built before the first plugin
   if (await asksFor(sources, 'media')) await services.openMedia(signal, report); // a failure ends the start
+  const later: string[] = [];
   for (const source of sources) {
     signal.throwIfAborted();
+    const isRequired = config.strict || endpoints.isChosen(source);
     try {
+      if (!isRequired && (await canWait(source, services))) {
+        later.push(source);
+        continue;
+      }
       report(0, undefined, `loading ${source}`);
-      await services.pluginSet.load(source, signal);
+      await pluginSet.load(source, signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (config.strict || services.endpoints.isChosen(source)) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
-      // Of a folder of plugins, an operator may want only those that need no grant.
-      log[isNotGranted(error) ? 'warn' : 'error']('plugin skipped', { folder: source, reason });
+      if (isRequired) throw error;
+      reportSkipped(source, error, log);
     }
   }
-  if (config.watch) services.pluginSet.watch();
+  pluginSet.expect(later);
+  if (config.watch) pluginSet.watch();
   done();
+  return later;
+}
+
+/**
+ * Whether serving does not wait for a plugin: it is to be built, which takes seconds, and calls a deployment that is
+ * not there, without which its endpoints can answer little or nothing.
+ */
+async function canWait(source: string, { deployments }: Services): Promise<boolean> {
+  const there = deployments.registered();
+  const { deployments: called } = await readManifest(source);
+  return called.some((name) => name !== '*' && !there.has(name)) && needsBuild(source);
+}
+
+/** Builds and loads the plugins for which serving has not waited. */
+async function loadLater(sources: readonly string[], { services, log, signal }: StartUpOptions): Promise<void> {
+  if (sources.length > 0)
+    log.info('building plugins that call deployments which are not there; requests are served meanwhile', {
+      plugins: sources.map((source) => basename(source)).join(', '),
+    });
+  for (const source of sources) {
+    try {
+      await services.pluginSet.load(source, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      reportSkipped(source, error, log);
+    }
+  }
+}
+
+function reportSkipped(source: string, error: unknown, log: Logger): void {
+  const reason = error instanceof Error ? error.message : String(error);
+  // Of a folder of plugins, an operator may want only those that need no grant.
+  log[isNotGranted(error) ? 'warn' : 'error']('plugin skipped', { folder: source, reason });
 }

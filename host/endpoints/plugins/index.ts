@@ -1,4 +1,4 @@
-export { buildPlugin, worldFile } from './build/build-plugin.ts';
+export { buildPlugin, needsBuild, worldFile } from './build/build-plugin.ts';
 export { guestWorld } from './build/guest-world.ts';
 export { type Capability, capabilityDefinitions } from './capabilities/catalogue.ts';
 export type { DeploymentPort, HttpPort, HttpRequest, PluginPorts, UserPorts } from './ports.ts';

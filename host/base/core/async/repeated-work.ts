@@ -5,7 +5,7 @@ export interface RepeatedWorkOptions {
   readonly everyMs: number;
   /** Ends early when the signal aborts. */
   readonly work: (signal: AbortSignal) => Promise<void>;
-  /** Called with the failure of a run. The next run follows anyway. */
+  /** Called with the failure of a run, unless the application shuts down. The next run follows anyway. */
   readonly onError: (error: unknown) => void;
 }
 
@@ -34,7 +34,9 @@ export class RepeatedWork {
     const { everyMs, work, onError } = this.#options;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
-      await work(signal).catch(onError);
+      await work(signal).catch((error: unknown) => {
+        if (!(error instanceof Error && error.name === 'ShuttingDown')) onError(error);
+      });
       await delay(everyMs, signal).catch(() => {});
     }
   }

@@ -98,7 +98,7 @@ export const REQUESTS = {
     data: ['rate_limit', 'rate_duration', 'limit', 'retry_after_s'],
   },
   // The application.
-  NotReady: { kind: 'unavailable', when: 'The application is starting.', original: 503 },
+  NotReady: { kind: 'unavailable', when: 'The application is starting, or is still building plugins.', original: 503 },
   ShuttingDown: { kind: 'unavailable', when: 'The application is shutting down.', original: 503 },
   RuntimeError: {
     kind: 'bad-request',

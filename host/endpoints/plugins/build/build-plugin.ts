@@ -72,8 +72,7 @@ export async function buildPlugin(dir: string, options: BuildOptions): Promise<B
   if (isComponentFile(dir)) return { component: manifest.component, rebuilt: false };
   const component =
     options.outDir === undefined ? manifest.component : join(options.outDir, basename(manifest.component));
-  const isOurs = manifest.runtime === 'component' && (await exists(manifest.entry));
-  if (!isOurs) {
+  if (!(await isBuiltHere(dir, manifest))) {
     if (await exists(component)) return { component, rebuilt: false };
     if (manifest.runtime === 'extism')
       throw pluginLoadError(
@@ -141,11 +140,22 @@ async function build(
   });
 }
 
+/** Whether {@link buildPlugin} would compile the plugin. Throws `PluginLoadError`. */
+export async function needsBuild(dir: string): Promise<boolean> {
+  const manifest = await readManifest(dir);
+  if (!(await isBuiltHere(dir, manifest))) return false;
+  return !(await isUpToDate(manifest.component, (await worldOf(manifest)).toolchain));
+}
+
+/** Whether this package compiles the plugin from a source in its folder. */
+async function isBuiltHere(dir: string, { runtime, entry }: PluginManifest): Promise<boolean> {
+  return !isComponentFile(dir) && runtime === 'component' && (await exists(entry));
+}
+
 /** Begins the next build of a plugin, if this package builds it. Throws `PluginLoadError`. */
 export async function prepareBuild(dir: string, next: NextBuild, options: BuildOptions): Promise<void> {
-  if (isComponentFile(dir)) return;
   const manifest = await readManifest(dir);
-  if (manifest.runtime !== 'component' || !(await exists(manifest.entry))) return;
+  if (!(await isBuiltHere(dir, manifest))) return;
   await next.prepare(await planOf(manifest, await worldOf(manifest), options));
 }
 

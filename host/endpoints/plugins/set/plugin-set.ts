@@ -51,6 +51,8 @@ interface Entry {
   manifest: string;
   /** Why the newest version does not serve. Undefined when it does. */
   error: unknown;
+  /** Whether a load is announced that has not begun, or has not ended. */
+  isExpected: boolean;
   readonly draining: Set<LoadedPlugin>;
   /** Counters of versions that have drained. */
   past: InvocationCounters;
@@ -119,9 +121,22 @@ export class PluginSet {
     return [...new Set([...this.#whole(), ...[...this.#chosen].flatMap(foundAt)])];
   }
 
-  /** Builds and loads a plugin. Rejects with the reason. The plugin then stays in the set and can be reloaded. */
+  /** Announces plugins that are loaded while requests are served. Their state is `building` until then. */
+  expect(sources: readonly string[]): void {
+    for (const source of sources) this.#entryOf(source).isExpected = true;
+  }
+
+  /** Whether endpoints may come that are not there yet. */
+  get isBuilding(): boolean {
+    return [...this.#entries.values()].some(({ isExpected }) => isExpected);
+  }
+
+  /**
+   * Builds and loads a plugin, unless a reload has loaded the same version before. Rejects with the reason. The plugin
+   * then stays in the set and can be reloaded.
+   */
   load(source: string, signal = this.#options.signal): Promise<void> {
-    return this.#inTurn(() => this.#bring(this.#entryOf(source), false, signal).then(() => {}));
+    return this.#inTurn(() => this.#bring(this.#entryOf(source), true, signal).then(() => {}));
   }
 
   /**
@@ -176,7 +191,7 @@ export class PluginSet {
         .reduce(sum, entry.past);
       return {
         name: this.#nameOf(entry),
-        state: current ? (current.isIdle ? 'idle' : 'running') : isNotGranted(error) ? 'not_granted' : 'failed',
+        state: stateOf(entry),
         error: error === undefined ? null : messageOf(error),
         source,
         version: current?.version ?? null,
@@ -275,7 +290,8 @@ export class PluginSet {
       entry.error = error;
       throw error;
     } finally {
-      if (this.#isWatching) this.#prepareNext(entry.source);
+      entry.isExpected = false;
+      if (this.#isWatching && !this.isBuilding) this.#prepareNext(entry.source);
     }
   }
 
@@ -336,6 +352,7 @@ export class PluginSet {
       current: undefined,
       manifest: '',
       error: undefined,
+      isExpected: false,
       draining: new Set(),
       past: none,
     };
@@ -352,6 +369,12 @@ export class PluginSet {
     this.#last = done.catch(() => {});
     return done;
   }
+}
+
+function stateOf({ current, isExpected, error }: Entry): PluginState['state'] {
+  if (current) return current.isIdle ? 'idle' : 'running';
+  if (isExpected) return 'building';
+  return isNotGranted(error) ? 'not_granted' : 'failed';
 }
 
 function sum(a: InvocationCounters, b: InvocationCounters): InvocationCounters {

@@ -12,10 +12,11 @@ export interface PluginRightNames {
 export interface PluginState {
   readonly name: string;
   /**
-   * `idle`: a version serves, and the next request starts its process. `not_granted`: no version serves, because the
-   * operator does not grant a capability that the newest one uses. `failed`: no version serves for another reason.
+   * `idle`: a version serves, and the next request starts its process. `building`: a first version is built and loaded
+   * while the host serves. `not_granted`: no version serves, because the operator does not grant a capability that the
+   * newest one uses. `failed`: no version serves for another reason.
    */
-  readonly state: 'running' | 'idle' | 'not_granted' | 'failed';
+  readonly state: 'running' | 'idle' | 'building' | 'not_granted' | 'failed';
   readonly error: string | null;
   readonly source: string;
   readonly version: string | null;

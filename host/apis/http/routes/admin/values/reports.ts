@@ -48,10 +48,11 @@ const PluginSetting = z.object({
 export const PluginStatus = z.object({
   name: z.string(),
   state: z
-    .enum(['running', 'idle', 'not_granted', 'failed'])
+    .enum(['running', 'idle', 'building', 'not_granted', 'failed'])
     .describe(
-      '`idle`: a version serves, and the next request starts its process. `not_granted`: no version serves, because ' +
-        '`plugin_grants` lacks a capability. `failed`: no version serves for another reason.',
+      '`idle`: a version serves, and the next request starts its process. `building`: a first version is built and ' +
+        'loaded while the host serves. `not_granted`: no version serves, because `plugin_grants` lacks a capability. ' +
+        '`failed`: no version serves for another reason.',
     ),
   /** Reason for which the newest version does not serve. */
   error: z.nullable(z.string()),
