@@ -493,6 +493,7 @@ export class Services {
     await this.#sharedBuckets?.stop();
     await this.usage.stop();
     await this.storage.close();
+    this.#objects.close();
     await this.uploads.remove();
     await this.#native?.catch(() => {}); // its compilers end with the signal
   }

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Config } from '../../base/config/index.ts';
 import { packageVersion } from '../../base/core/package-root.ts';
 import type { Attributes } from '../../base/core/telemetry.ts';
-import { KeptConnection, type KeptConnectionOptions, type Network, reasonOf } from '../../io/outgoing/index.ts';
+import { signalWithin } from '../../base/core/abort.ts';
+import { KeptConnections, type Network, readUpTo, reasonOf } from '../../io/outgoing/index.ts';
 import type { OtlpOptions, PostToCollector } from '../../base/telemetry/index.ts';
 
 /** A kind of facts that is exported on its own. */
@@ -34,7 +35,6 @@ export function otlpOptions(
       url: new URL(url),
       network,
       timeoutMs: otlp[`${signal}_request_timeout_ms`] ?? otlp.timeout_ms,
-      maxBytes: MOST_ANSWER_BYTES,
       until,
     }),
     protocol: otlp[`${signal}_protocol`] ?? otlp.protocol,
@@ -48,12 +48,32 @@ export function otlpOptions(
 /** An answer says at most how many items were refused, and why. */
 const MOST_ANSWER_BYTES = 1024 * 1024;
 
-/** The reasons are those of other outgoing requests, which have no headers of the request. */
-function postTo(options: KeptConnectionOptions): PostToCollector {
-  const connection = new KeptConnection(options);
+interface CollectorOptions {
+  /** A user name and password in it are sent. */
+  readonly url: URL;
+  readonly network: Network;
+  /** Milliseconds that one request may take, the connection included. */
+  readonly timeoutMs: number;
+  readonly until: AbortSignal;
+}
+
+/** Answers with any status are returned; redirects are not followed. */
+function postTo({ url, network, timeoutMs, until }: CollectorOptions): PostToCollector {
+  const connections = new KeptConnections({ url, network, idleTimeoutMs: timeoutMs });
+  until.addEventListener('abort', () => connections.close(), { once: true });
+  const credentials = [url.username, url.password].map(decodeURIComponent).join(':');
+  const authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;
   return async (headers, body, signal) => {
     try {
-      return await connection.post(headers, body, signal);
+      const all = Object.entries(headers);
+      if (url.username !== '') all.push(['authorization', authorization]);
+      const hop = { method: 'POST', url, headers: all, body };
+      const answer = await connections.send(hop, signalWithin(timeoutMs, signal));
+      return {
+        status: answer.statusCode ?? 0,
+        headers: answer.headers,
+        body: await readUpTo(MOST_ANSWER_BYTES, answer as AsyncIterable<Buffer>),
+      };
     } catch (error) {
       const { name } = error as Error;
       const isLate = name === 'TimeoutError' || name === 'AbortError';

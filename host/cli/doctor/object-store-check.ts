@@ -17,11 +17,11 @@ export const objectStoreCheck: Check = {
     const { url } = config.object_store;
     if (url === null) return []; // the check of the folders has data_dir
     const folder = await mkdtemp(join(tmpdir(), 'aana-doctor-'));
+    const store = openBucket(url, {
+      ...{ config: config.object_store, dir: folder, network: networkFrom(config), copiesRoot: folder },
+      copies: async () => folder,
+    });
     try {
-      const store = openBucket(url, {
-        ...{ config: config.object_store, dir: folder, network: networkFrom(config), copiesRoot: folder },
-        copies: async () => folder,
-      });
       const key = `doctor/${randomSuffix()}`;
       const written = await store.write(key, one('aana-host doctor'));
       await (await store.fetch({ key, ...written }))[Symbol.asyncDispose]();
@@ -40,6 +40,7 @@ export const objectStoreCheck: Check = {
     } catch (error) {
       return [fail(NAME, reasonOf(error), 'see object_store.url, its endpoint, its region and its access key')];
     } finally {
+      store.close();
       await rm(folder, { recursive: true, force: true });
     }
   },

@@ -96,6 +96,8 @@ export class FolderStore implements ObjectStore {
       if (PARTIAL.test(key) && modifiedAt < before) await this.remove(key);
   }
 
+  close(): void {}
+
   async *#files(folder: string): AsyncGenerator<ListedObject, void> {
     const entries = await opendir(this.#pathOf(folder)).catch(() => []);
     for await (const entry of entries) {

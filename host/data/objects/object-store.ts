@@ -49,6 +49,8 @@ export interface ObjectStore {
   list(folder: string, signal?: AbortSignal): AsyncIterable<ListedObject>;
   /** Removes what is left of writes below a folder that began before a time and never ended. */
   removeUnfinished(folder: string, before: number, signal?: AbortSignal): Promise<void>;
+  /** Closes connections that are kept between uses. */
+  close(): void;
 }
 
 /** An object is not there, or has other bytes than its row says. The message is the end of a sentence about it. */

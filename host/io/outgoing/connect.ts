@@ -34,17 +34,26 @@ export async function tunnelChecked(url: URL, options: ActiveGuards): Promise<Du
 
 /** Connects without checks, for URLs of the operator. */
 export async function connect(url: URL, options: ConnectOptions): Promise<Connection> {
-  const proxy = (options.network ?? directNetwork).proxyFor(url);
-  if (proxy && url.protocol === 'http:' && options.addresses === undefined) {
+  const proxy = options.addresses === undefined ? wholeUrlProxy(url, options.network) : undefined;
+  if (proxy) {
     const stream = await dial(proxy, options);
     return {
       stream: proxy.protocol === 'https:' ? await secure(stream, proxy, options) : stream,
-      throughProxy: { headers: proxyHeaders(proxy) },
+      ...throughProxy(proxy),
     };
   }
   const stream = await reach(url, options);
   return { stream: url.protocol === 'https:' ? await secure(stream, url, options) : stream };
 }
+
+/** Returns the proxy that gets the whole URL of a request. For https a proxy opens a tunnel. */
+export function wholeUrlProxy(url: URL, network: Network = directNetwork): URL | undefined {
+  return url.protocol === 'http:' ? network.proxyFor(url) : undefined;
+}
+
+export const throughProxy = (proxy: URL): Pick<Connection, 'throughProxy'> => ({
+  throughProxy: { headers: proxyHeaders(proxy) },
+});
 
 async function checkedAddresses(url: URL, options: ActiveGuards): Promise<readonly string[] | undefined> {
   const network = options.network ?? directNetwork;
@@ -198,7 +207,7 @@ function pinnedLookup(addresses: readonly string[]): LookupFunction {
   };
 }
 
-export function proxyHeaders({ username, password }: URL): Record<string, string> {
+function proxyHeaders({ username, password }: URL): Record<string, string> {
   if (username === '' && password === '') return {};
   const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   return {

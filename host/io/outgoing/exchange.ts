@@ -1,4 +1,10 @@
-import { type IncomingMessage, type OutgoingHttpHeaders, request as httpRequest } from 'node:http';
+import {
+  type Agent,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request as httpRequest,
+  type RequestOptions,
+} from 'node:http';
 import { signalWithin } from '../../base/core/abort.ts';
 import { AanaError } from '../../base/core/errors.ts';
 import type { Connection } from './connect.ts';
@@ -49,30 +55,53 @@ export async function withinTime<G extends UntimedGuards & { readonly timeoutMs?
   }
 }
 
-/** Sends one request over a connection that is used only for it. The body of the answer is not decompressed. */
+type Timing = Pick<ActiveGuards, 'signal' | 'idleTimeoutMs'>;
+
+/** An agent of {@link KeptConnections}, and the proxy of a connection if it needs the whole URL. */
+export interface KeptWay extends Pick<Connection, 'throughProxy'> {
+  readonly agent: Agent;
+}
+
+/** What the agent gets to know of a request that needs a connection. Node keeps the signal of a request from it. */
+export interface Connecting extends RequestOptions {
+  readonly within: AbortSignal;
+}
+
+/** A kept connection has ended without an answer, most likely because the server had closed it. */
+export class StaleConnection extends Error {
+  override readonly name = 'StaleConnection';
+}
+
+/**
+ * Sends one request, over a connection that is used only for it, or over one that an agent keeps. The body of the
+ * answer is not decompressed. Throws {@link StaleConnection} for a kept connection.
+ */
 export function send(
   { method, url, headers, body }: Hop,
-  { stream, throughProxy }: Connection,
-  { signal, idleTimeoutMs }: Pick<ActiveGuards, 'signal' | 'idleTimeoutMs'>,
+  way: Connection | KeptWay,
+  { signal, idleTimeoutMs }: Timing,
 ): Promise<IncomingMessage> {
+  const { throughProxy } = way;
   const fields: OutgoingHttpHeaders = {
     ...OWN_HEADERS,
     ...valuesByName(headers),
     host: url.host,
     'accept-encoding': 'identity',
-    connection: 'close',
+    ...('stream' in way && { connection: 'close' }),
     ...(body && { 'content-length': body.length }),
     ...throughProxy?.headers,
   };
   const path = `${url.pathname}${url.search}`;
+  const request: Connecting = {
+    method,
+    path: throughProxy ? `http://${url.host}${path}` : path,
+    headers: fields,
+    signal,
+    within: signal,
+    ...('stream' in way ? { createConnection: () => way.stream } : { agent: way.agent }),
+  };
   return new Promise((resolve, reject) => {
-    const outgoing = httpRequest({
-      method,
-      path: throughProxy ? `http://${url.host}${path}` : path,
-      headers: fields,
-      createConnection: () => stream,
-      signal,
-    });
+    const outgoing = httpRequest(request);
     outgoing.setTimeout(idleTimeoutMs);
     let response: IncomingMessage | undefined;
     outgoing.on('timeout', () =>
@@ -90,9 +119,13 @@ export function send(
       socket.destroy();
       reject(new Error('its answer is not HTTP: it asks for another protocol'));
     });
-    outgoing.on('error', reject);
+    const onError = (error: NodeJS.ErrnoException): void => {
+      const isClosed = error.code === 'ECONNRESET' || error.code === 'EPIPE';
+      reject(outgoing.reusedSocket && isClosed ? new StaleConnection(error.message, { cause: error }) : error);
+    };
+    outgoing.on('error', onError);
     // Not every end is reported as an error.
-    outgoing.on('close', () => reject(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
+    outgoing.on('close', () => onError(Object.assign(new Error('closed'), { code: 'ECONNRESET' })));
     outgoing.end(body);
   });
 }

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { delay } from '../../../base/core/abort.ts';
 import { AanaError, fail } from '../../../base/core/errors.ts';
-import { connect, type Network, reasonOf, send } from '../../../io/outgoing/index.ts';
+import { KeptConnections, type Network, readUpTo, reasonOf } from '../../../io/outgoing/index.ts';
 import { textsIn } from './xml-texts.ts';
 
 export interface S3Settings {
@@ -75,6 +75,7 @@ export class S3Requests {
   readonly address: string;
   readonly #settings: S3Settings;
   readonly #base: string;
+  readonly #connections: KeptConnections;
 
   constructor(settings: S3Settings) {
     const { bucket, prefix, endpoint, region } = settings;
@@ -85,6 +86,8 @@ export class S3Requests {
     const isInPath = endpoint !== undefined || bucket.includes('.');
     const server = endpoint?.href ?? `https://${isInPath ? '' : `${bucket}.`}s3.${region}.amazonaws.com`;
     this.#base = `${server.replace(/\/$/, '')}${isInPath ? `/${bucket}` : ''}`;
+    const { network, timeoutMs } = settings;
+    this.#connections = new KeptConnections({ url: new URL(this.#base), network, idleTimeoutMs: timeoutMs });
   }
 
   /**
@@ -102,7 +105,10 @@ export class S3Requests {
         const answer = await this.#sent(request(), signal);
         try {
           await requireSuccess(answer);
-          return await read(answer);
+          const result = await read(answer);
+          // To the end, so that the connection is kept.
+          if (!answer.readableEnded) await xmlOf(answer, MAX_ERROR_BYTES).catch(() => {});
+          return result;
         } finally {
           answer.destroy();
         }
@@ -133,6 +139,11 @@ export class S3Requests {
     return this.exchange(() => request, read, { signal });
   }
 
+  /** Closes the connections that are kept between requests. */
+  close(): void {
+    this.#connections.close();
+  }
+
   /** Returns the error of a store that is away, or that refuses a request that it should take. */
   unavailable(cause: unknown): AanaError {
     if (cause instanceof AanaError) return cause;
@@ -147,7 +158,7 @@ export class S3Requests {
     { method, key, query = {}, headers = {}, body }: S3Request,
     signal: AbortSignal,
   ): Promise<IncomingMessage> {
-    const { region, accessKeyId, secretAccessKey, sessionToken, network, prefix, timeoutMs } = this.#settings;
+    const { region, accessKeyId, secretAccessKey, sessionToken, prefix } = this.#settings;
     const { url, headers: signed } = await new AwsV4Signer({
       ...{ method, service: 's3', region, accessKeyId, secretAccessKey },
       ...(sessionToken !== undefined && { sessionToken }),
@@ -159,13 +170,11 @@ export class S3Requests {
           .digest('hex'),
       },
     }).sign();
-    const options = { network, idleTimeoutMs: timeoutMs, signal };
     const needsLength = method === 'PUT' || method === 'POST';
     try {
-      return await send(
+      return await this.#connections.send(
         { method, url, headers: [...signed], body: body ?? (needsLength ? NO_BYTES : undefined) },
-        await connect(url, options),
-        options,
+        signal,
       );
     } catch (error) {
       throw new PassingFault(reasonOf(error), { cause: error });
@@ -192,14 +201,8 @@ export async function* bodyOf(answer: IncomingMessage): AsyncGenerator<Buffer, v
 }
 
 async function xmlOf(answer: IncomingMessage, maxBytes: number): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of bodyOf(answer)) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw new S3Refusal(answer.statusCode ?? 0, '', `its answer has more than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
+  const tooLong = (why: string): Error => new S3Refusal(answer.statusCode ?? 0, '', `its answer ${why}`);
+  return (await readUpTo(maxBytes, bodyOf(answer), tooLong)).toString('utf8');
 }
 
 async function requireSuccess(answer: IncomingMessage): Promise<void> {

@@ -14,7 +14,7 @@ import { startObjectServer } from '../../../test/helpers/database/object-server.
 import { errorOf } from '../../../test/helpers/error-of.ts';
 import { skip } from '../../../test/skip.ts';
 import { FAULTS, FaultyServer } from '../fixtures/faulty-server.ts';
-import { RowObjects } from '../index.ts';
+import { LostObject, RowObjects } from '../index.ts';
 import { openBucket, type ObjectStoreConfig } from '../open-store.ts';
 import type { S3Store } from './s3-store.ts';
 
@@ -164,6 +164,24 @@ else {
   Bucket.after(async () => {
     await faulty[Symbol.asyncDispose]();
     await server[Symbol.asyncDispose]();
+  });
+
+  Bucket('gets requests that follow each other over one connection, which ends with the store', async () => {
+    await using passing = new FaultyServer(server.url);
+    const one = opened({ ...config, endpoint: await passing.listen() });
+    for (const bytes of [SMALL, LARGE]) {
+      const object = objectOf(`files/kept-${bytes.length}`, bytes);
+      await one.write(object.key, chunk(bytes));
+      await (await one.fetch(object))[Symbol.asyncDispose]();
+      assert.ok((await keysIn(one)).includes(object.key));
+      await one.remove(object.key);
+      await one.remove(object.key);
+      await errorOf(one.fetch(object), LostObject);
+    }
+    assert.is(passing.connections.length, 1);
+    const ended = once(passing.connections[0]!, 'close');
+    one.close();
+    await ended;
   });
 
   Bucket('takes and gives everything although any single request fails in any way', async () => {

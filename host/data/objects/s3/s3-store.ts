@@ -135,6 +135,10 @@ export class S3Store implements ObjectStore {
     return Number.isFinite(time) ? time : undefined;
   }
 
+  close(): void {
+    this.#requests.close();
+  }
+
   async #writeParts(key: string, first: Buffer, others: AsyncIterable<Buffer>): Promise<void> {
     const { UploadId: ids } = await this.#requests.ask({ method: 'POST', key, query: { uploads: '' } }, ['UploadId']);
     const [uploadId] = ids;

@@ -6,6 +6,7 @@ import { silentLogger } from '../../../base/core/log/logger.ts';
 import type { Implementation } from '../../replicas/process/implementation.ts';
 import { type CallContext, CallClient } from '../../rpc/index.ts';
 import type { ChatOutputWithDetails, GenerationDetails } from '../../../base/schemas/index.ts';
+import { until } from '../../replicas/fixtures/sample-sets.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
 import { OpenAITextGenerationConfig, OpenAITextGenerationDeployment } from '../../deployments/index.ts';
 import { start } from './openai.ts';
@@ -45,6 +46,8 @@ async function open({ baseUrl }: ScriptedServer, config: Config = {}): Promise<I
   });
 }
 
+const EVENTS = { 'content-type': 'text/event-stream' };
+
 const context = (signal = new AbortController().signal, deadlineAt?: number): CallContext => ({ signal, deadlineAt });
 const dialog = { messages: [{ role: 'user', content: 'Hi' }] };
 
@@ -76,6 +79,33 @@ async function collected(values: AsyncIterable<{ text: string }, unknown>): Prom
 }
 
 const answerOf = (value: unknown): string => (value as { message: { content: string } }).message.content;
+
+OpenAi('keeps its connection for later answers, and closes that of a cancelled one', async ({ server }) => {
+  const implementation = await open(server);
+  const isKeptAfter = async (): Promise<boolean> => {
+    const before = server.connections;
+    assert.equal((await collected(stream(implementation))).texts, ['a']);
+    return server.connections === before;
+  };
+  server.answers = [events(piece('a'), ...ENDING)];
+  await until(isKeptAfter, 'an answer comes over the connection of an earlier one');
+  const client = new AbortController();
+  server.answers = [(response) => void response.writeHead(200, EVENTS).write(piece('a'))];
+  await errorOf(
+    drained(stream(implementation, { dialog }, context(client.signal)), () => client.abort(new Error('left'))),
+    Error,
+  );
+  assert.is(await server.seen.at(-1)!.left, true);
+  server.answers = [events(piece('a'), ...ENDING)];
+  await until(isKeptAfter, 'it goes on');
+});
+
+OpenAi('gives an answer at once whose connection the server does not end after it', async ({ server }) => {
+  const implementation = await open(server);
+  server.answers = [(response) => void response.writeHead(200, EVENTS).write([piece('a'), ...ENDING].join(''))];
+  for (let n = 0; n < 2; n += 1) assert.equal((await collected(stream(implementation))).texts, ['a']);
+  assert.equal(await Promise.all(server.seen.map(({ left }) => left)), [true, true]);
+});
 
 OpenAi('streams an answer with its details, and sends the key, the headers and the parameters', async ({ server }) => {
   server.answers = [

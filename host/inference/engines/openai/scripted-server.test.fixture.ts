@@ -18,6 +18,8 @@ export interface ScriptedServer extends AsyncDisposable {
   readonly baseUrl: string;
   /** All requests except those for the list of models. */
   readonly seen: SeenRequest[];
+  /** The number of connections that it got. */
+  connections: number;
   /** Answers of the next requests. The last one stays. */
   answers: Answer[];
   models: Answer;
@@ -66,11 +68,13 @@ export async function startScriptedServer(): Promise<ScriptedServer> {
       answer?.(response, seen);
     });
   });
+  server.on('connection', () => (result.connections += 1));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const result: ScriptedServer = {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     seen: [],
+    connections: 0,
     answers: [],
     models: json(200, { object: 'list', data: [{ id: 'm', owned_by: 'vllm', max_model_len: 100 }] }),
     async [Symbol.asyncDispose]() {

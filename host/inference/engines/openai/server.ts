@@ -3,7 +3,7 @@ import { delay } from '../../../base/core/abort.ts';
 import { AanaError, fail } from '../../../base/core/errors.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import { remainingMs } from '../../../base/core/request-context.ts';
-import { connect, type Network, send, withoutCredentials } from '../../../io/outgoing/index.ts';
+import { KeptConnections, type Network, readUpTo, withoutCredentials } from '../../../io/outgoing/index.ts';
 import { InferenceException } from '../../replicas/process/inference-exception.ts';
 import type { CallContext } from '../../rpc/index.ts';
 import { parseJson, parseServerError } from './answer.ts';
@@ -44,16 +44,19 @@ const MAX_WAIT_MS = 30_000;
 const FIRST_WAIT_MS = 500;
 
 /**
- * A server with OpenAI's API. Each request has its own connection, which is closed when the request is cancelled, so
- * that the server stops computing.
+ * A server with OpenAI's API. Connections are kept for later requests. That of a cancelled request is closed, so that the
+ * server stops computing.
  */
 export class OpenAiServer {
   readonly #options: OpenAiServerOptions;
   readonly #base: URL;
+  readonly #connections: KeptConnections;
 
   constructor(options: OpenAiServerOptions) {
     this.#options = options;
     this.#base = new URL(options.baseUrl.replace(/\/*$/, '/'));
+    const { network, idleTimeoutMs } = options;
+    this.#connections = new KeptConnections({ url: this.#base, network, idleTimeoutMs });
   }
 
   get address(): string {
@@ -78,8 +81,13 @@ export class OpenAiServer {
         const url = this.#at(path);
         message = await this.#answer({ method: 'POST', url, body, traceparent, signal: limit.signal });
         requireType(message, 'text/event-stream', this.#options.model);
-        for await (const data of eventData(message as AsyncIterable<Buffer>, EVENT_LIMITS)) {
-          if (data === '[DONE]') return;
+        const bytes = message.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
+        for await (const data of eventData(bytes, EVENT_LIMITS)) {
+          if (data === '[DONE]') {
+            letEnd(message);
+            message = undefined;
+            return;
+          }
           hasValue = true;
           yield data;
         }
@@ -128,8 +136,7 @@ export class OpenAiServer {
 
   /** Returns an answer with status 200 whose body is unread. Throws for any other answer. */
   async #answer({ method, url, body, traceparent, signal }: Exchange): Promise<IncomingMessage> {
-    const { apiKey, headers, propagatesTrace, network, idleTimeoutMs } = this.#options;
-    const options = { network, idleTimeoutMs, signal };
+    const { apiKey, headers, propagatesTrace } = this.#options;
     const content = body && Buffer.from(JSON.stringify(body));
     const all = new Map<string, string>([
       ['accept', 'application/json, text/event-stream'],
@@ -138,7 +145,7 @@ export class OpenAiServer {
       ...(propagatesTrace && traceparent !== undefined ? ([['traceparent', traceparent]] as const) : []),
       ...Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const),
     ]);
-    const message = await send({ method, url, headers: [...all], body: content }, await connect(url, options), options);
+    const message = await this.#connections.send({ method, url, headers: [...all], body: content }, signal);
     const status = message.statusCode ?? 0;
     if (status === 200) return message;
     try {
@@ -216,15 +223,18 @@ function requireType({ headers }: IncomingMessage, wanted: string, model: string
     );
 }
 
-async function readAll(message: IncomingMessage, maxBytes = MAX_JSON_BYTES): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of message as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > maxBytes) throw new AnswerFormatError(`it is longer than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+function readAll(message: IncomingMessage, maxBytes = MAX_JSON_BYTES): Promise<Buffer> {
+  return readUpTo(maxBytes, message as AsyncIterable<Buffer>, (why) => new AnswerFormatError(`it ${why}`));
+}
+
+/** Time in which an answer ends after its last event. */
+const LAST_BYTES_MS = 1000;
+
+/** Reads an answer after its last event, so that its connection is kept. */
+function letEnd(message: IncomingMessage): void {
+  const timer = setTimeout(() => message.destroy(), LAST_BYTES_MS).unref();
+  message.once('close', () => clearTimeout(timer));
+  message.on('error', () => {}).resume();
 }
 
 /** Aborts with the caller's signal, at the caller's deadline, and after the time limit of the deployment. */
