@@ -119,7 +119,7 @@ export interface FrameWorkOptions extends MediaWorkOptions {
 /** A fetched and probed image, usable until its scope is disposed. */
 export interface ImageMedia {
   readonly info: ImageInfo;
-  /** Returns red, green and blue of each pixel of the scaled image, row by row from the top. */
+  /** Returns red, green and blue of each pixel of the scaled image, row by row from the top. Do not change them. */
   pixels(size: { readonly width: number; readonly height: number }, options?: MediaWorkOptions): Promise<Uint8Array>;
   /** Returns the file of the image in another form. Throws `InvalidArguments`. */
   encode(encoding: ImageEncoding, options?: MediaWorkOptions): Promise<Uint8Array>;

@@ -1,6 +1,7 @@
 import { AanaError, fail } from '../../../base/core/errors.ts';
 import type { HttpCalls, RequestBody } from '../../../../wit/generated/world/http.ts';
-import { bytesOfBase64, toBase64 } from './scope/base64.ts';
+import { Base64Bytes } from '../sandbox/index.ts';
+import { bytesOfBase64 } from './scope/base64.ts';
 import { computingCost } from './scope/computing-cost.ts';
 import type { CallsOf, CapabilityScope } from './scope/scope.ts';
 import type { HttpOptions } from '../ports.ts';
@@ -26,7 +27,7 @@ export const httpCalls: CallsOf<keyof HttpCalls> = {
     }
   },
   async 'http.read'(scope, handle, least) {
-    return toBase64(await readPiece(scope, handle, least));
+    return new Base64Bytes(await readPiece(scope, handle, least));
   },
   async 'http.read-text'(scope, handle, least) {
     const { text } = scope.get(handle, 'exchange');

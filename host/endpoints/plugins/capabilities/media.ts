@@ -1,5 +1,6 @@
 import type { ImageHandle, MediaCalls } from '../../../../wit/generated/world/media.ts';
-import { bytesOfBase64, toBase64 } from './scope/base64.ts';
+import { Base64Bytes } from '../sandbox/index.ts';
+import { bytesOfBase64 } from './scope/base64.ts';
 import type { ImageEncoding } from '../../../base/schemas/videos/encoding.ts';
 import type { FrameOptions } from '../../../base/schemas/videos/frames.ts';
 import { computingCost } from './scope/computing-cost.ts';
@@ -46,7 +47,9 @@ export const mediaCalls: CallsOf<keyof MediaCalls> = {
     const { image } = scope.get(handle, 'image');
     const encoding = jsonValue(json, 'the text of the encoding') as ImageEncoding; // the host checks it
     scope.charge(computingCost.conversion(image.info));
-    return toBase64(await image.encode(encoding, { signal: scope.signal, traceparent: scope.context.traceparent }));
+    return new Base64Bytes(
+      await image.encode(encoding, { signal: scope.signal, traceparent: scope.context.traceparent }),
+    );
   },
   async 'media.next-frame'(scope, handle) {
     const { frames } = scope.get(handle, 'frames');
@@ -69,7 +72,7 @@ export const mediaCalls: CallsOf<keyof MediaCalls> = {
   'media.decode': decode,
   'media.decode-base64': (scope, file) => decode(scope, bytesOfBase64(file, 'the file of an image')),
   'media.image-pixels': pixels,
-  'media.pixels-base64': async (...args) => toBase64(await pixels(...args)),
+  'media.pixels-base64': async (...args) => new Base64Bytes(await pixels(...args)),
 };
 
 async function decode(scope: CapabilityScope, file: Uint8Array): Promise<ImageHandle> {

@@ -1,5 +1,6 @@
 import type { StorageCalls } from '../../../../wit/generated/world/storage.ts';
-import { bytesOfBase64, toBase64 } from './scope/base64.ts';
+import { Base64Bytes } from '../sandbox/index.ts';
+import { bytesOfBase64 } from './scope/base64.ts';
 import type { CallsOf } from './scope/scope.ts';
 
 const maxKeysAtOnce = 1000;
@@ -31,7 +32,7 @@ export const storageCalls: CallsOf<keyof StorageCalls> = {
     user.storage.compareAndSet(plugin, key, { expected, value, expiresInMs }),
   async 'storage.get-base64'({ user, plugin }, key) {
     const value = await user.storage.get(plugin, key);
-    return value && toBase64(value);
+    return value && new Base64Bytes(value);
   },
   async 'storage.set-base64'({ user, plugin }, key, value, expiresInMs) {
     await user.storage.set(plugin, key, valueOf(value), { expiresInMs });

@@ -1,4 +1,4 @@
-export type { CborValue } from './cbor.ts';
+export { Base64Bytes, type CborValue } from './cbor.ts';
 export {
   compileComponent,
   type CompiledComponent,

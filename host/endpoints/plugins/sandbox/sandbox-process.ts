@@ -15,6 +15,7 @@ import {
   SandboxInvocation,
   type SandboxRun,
 } from './sandbox-invocation.ts';
+import { giveMemoryBack } from './large-memory.ts';
 import { type FunctionCodecs, functionCodecs } from './value-codecs.ts';
 
 export interface SandboxOptions {
@@ -292,7 +293,7 @@ class Connection implements InvocationPort {
       socket.cork();
       process.nextTick(() => socket.uncork());
     }
-    socket.write(frame);
+    socket.write(frame, () => giveMemoryBack(frame));
   }
 
   giveUp(reason: string): void {

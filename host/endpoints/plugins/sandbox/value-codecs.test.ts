@@ -1,7 +1,9 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { type CborValue, CborWriter, MalformedError, readCbor } from './cbor.ts';
+import { Base64Bytes, type CborValue, CborWriter, MalformedError, readCbor } from './cbor.ts';
 import { offeredTypes } from './component-types.ts';
+import { frameKind, frameOf, FrameReader } from './frames.ts';
+import { giveMemoryBack } from './large-memory.ts';
 import { functionCodecs } from './value-codecs.ts';
 
 const Values = suite('values of the types of components');
@@ -39,6 +41,35 @@ Values('each type takes its values, also after they were written and read', () =
       assert.equal(again.bytes, writer.bytes, `${type} ${String(value)}`);
     }
   }
+});
+
+Values('bytes cross as their base64, of any length and out of a larger memory', () => {
+  const { result } = functionCodecs('func() -> result<option<string>, u32>');
+  const memory = Buffer.from(Array.from({ length: 200_000 }, (_, at) => (at * 31) ^ (at >> 7)));
+  const step = 24 * 1024;
+  const around = [step, 2 * step, 4 * step].flatMap((bytes) => [bytes - 1, bytes, bytes + 1]);
+  for (const length of [0, 1, 2, 3, 4, 100, 101, ...around]) {
+    const bytes = new Uint8Array(memory.buffer, memory.byteOffset + 5, length);
+    const writer = new CborWriter();
+    writer.write(result.encode({ ok: new Base64Bytes(bytes) }));
+    assert.equal(result.decode(readCbor(writer.bytes)), { ok: Buffer.from(bytes).toString('base64') }, `${length}`);
+  }
+});
+
+Values('the memory of a large message that was given back holds the next one', () => {
+  const memories = new Set<ArrayBufferLike>();
+  for (const length of [300_000, 1_000, 299_999, 70_000, 300_000]) {
+    const bytes = Buffer.alloc(length, length % 251);
+    const frame = frameOf(1, frameKind.answer, [1], { ok: bytes });
+    if (length > 1_000) memories.add(frame.buffer);
+    const [read] = new FrameReader().take(Buffer.from(frame));
+    assert.equal(readCbor(read!.payload.subarray(4)), { ok: bytes });
+    giveMemoryBack(frame);
+  }
+  assert.is(memories.size, 1);
+  const kept = frameOf(1, frameKind.answer, [1], Buffer.alloc(200_000));
+  const other = frameOf(1, frameKind.answer, [1], Buffer.alloc(200_000));
+  assert.is.not(kept.buffer, other.buffer, 'memory that was not given back');
 });
 
 Values('the host has names in camel case, and undefined for what is absent', () => {

@@ -43,7 +43,7 @@ export class FramePicture implements FrameImage {
   /** The SHA-256 of the file, once it is being written. */
   #file: Promise<string> | undefined;
   #isGone = false;
-  /** Whether a conversion may still read the memory. */
+  /** Whether somebody else may still read the memory. */
   #isShared = false;
 
   /** @param pixels red, green and blue of each pixel, row by row from the top; at most as many as models take */
@@ -56,8 +56,7 @@ export class FramePicture implements FrameImage {
   async pixels(size: Size, work: MediaWorkOptions = {}): Promise<Uint8Array> {
     const { width, height } = this.info;
     const conversion = toPixels(size, this.#options.source);
-    if (size.width === width && size.height === height)
-      return this.#pixels ? Uint8Array.from(this.#pixels) : this.#read();
+    if (size.width === width && size.height === height) return this.#read();
     return this.#options.convert(await this.#read(), conversion, work);
   }
 

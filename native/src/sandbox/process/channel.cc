@@ -66,6 +66,8 @@ void Channel::Drop() {
   in_.erase(0, taken_);
   taken_ = 0;
   if (in_.empty() && in_.capacity() > kKept) in_.shrink_to_fit();
+  // A buffer that grows copies the beginning of a large frame each time, and ends far beyond it.
+  in_.reserve(BytesOfFrame(in_));
 }
 
 Channel::Received Channel::Receive() {

@@ -53,16 +53,21 @@ uint16_t TakeNumber16(std::string_view& payload) { return Take<uint16_t>(payload
 
 uint32_t TakeNumber32(std::string_view& payload) { return Take<uint32_t>(payload); }
 
-bool TakeFrame(std::string_view& in, Frame& frame) {
-  std::string_view rest = in;
-  if (rest.size() < sizeof(uint32_t)) return false;
-  const auto length = Take<uint32_t>(rest);
+size_t BytesOfFrame(std::string_view in) {
+  if (in.size() < sizeof(uint32_t)) return 0;
+  const auto length = Take<uint32_t>(in);
   if (length < kFrameHead - sizeof(uint32_t) || length > kMaxFrame) throw Malformed("a frame has a wrong length");
-  if (rest.size() < length) return false;
+  return sizeof(uint32_t) + length;
+}
+
+bool TakeFrame(std::string_view& in, Frame& frame) {
+  const size_t bytes = BytesOfFrame(in);
+  if (bytes == 0 || in.size() < bytes) return false;
+  std::string_view rest = in.substr(sizeof(uint32_t), bytes - sizeof(uint32_t));
   frame.invocation = Take<uint32_t>(rest);
   frame.kind = static_cast<FrameKind>(Take<uint8_t>(rest));
-  frame.payload = rest.substr(0, length - (kFrameHead - sizeof(uint32_t)));
-  in.remove_prefix(sizeof(uint32_t) + length);
+  frame.payload = rest;
+  in.remove_prefix(bytes);
   return true;
 }
 

@@ -63,6 +63,10 @@ class FrameWriter {
 uint16_t TakeNumber16(std::string_view& payload);
 uint32_t TakeNumber32(std::string_view& payload);
 
+// Returns the bytes of the frame at the front of `in`, which need not be complete; 0 when its length is not there yet.
+// Throws `Malformed` for a length that no frame has.
+size_t BytesOfFrame(std::string_view in);
+
 // Takes the next frame from the front of `in`. Returns false when it is not complete. Throws `Malformed` for a length
 // that no frame has.
 bool TakeFrame(std::string_view& in, Frame& frame);

@@ -180,7 +180,7 @@ Crypto('the thread that serves requests reads no key but the bytes of secrets', 
   });
   try {
     const charged: number[] = [];
-    assert.is((await perform(scopeOf(charged), 'sign', ecdsa(), 'AAAA')).length, 176);
+    assert.is(String(await perform(scopeOf(charged), 'sign', ecdsa(), 'AAAA')).length, 176);
     assert.ok(charged.some((ms) => ms > 0));
     await perform(scopeOf(), 'importKey', importOf(rsaJwk), '');
     await perform(scopeOf(), 'sign', JSON.stringify({ algorithm: 'HMAC', key: hmac }), 'AAAA');

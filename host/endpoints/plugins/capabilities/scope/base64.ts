@@ -1,9 +1,5 @@
 import { fail } from '../../../../base/core/errors.ts';
 
-/** Returns base64 with padding. */
-export const toBase64 = ({ buffer, byteOffset, byteLength }: Uint8Array): string =>
-  Buffer.from(buffer, byteOffset, byteLength).toString('base64');
-
 /**
  * Returns the bytes of a text of a guest, which is base64 with padding. Throws `InvalidArguments`, which names `what`,
  * for another text.

@@ -17,6 +17,7 @@ import type {
 } from '../../ports.ts';
 import type { HostCalls, HostOperation } from '../../invocation/protocol.ts';
 import type { HeldChars } from './held-chars.ts';
+import type { Base64Bytes } from '../../sandbox/index.ts';
 import type { HeldFrames } from './held-frames.ts';
 import type { RequestUrls } from './request-urls.ts';
 import type { ValueStream } from './value-stream.ts';
@@ -79,7 +80,10 @@ export interface CapabilityScope {
   get<K extends Resource['kind']>(handle: number, kind: K): Resource & { kind: K };
 }
 
+/** The value of an answer. A text that is base64 may be given as its bytes. */
+type Answer<V> = string extends V ? V | Base64Bytes : V;
+
 /** Functions that answer calls, by the name of the call. */
 export type CallsOf<O extends HostOperation> = {
-  readonly [K in O]: (scope: CapabilityScope, ...args: HostCalls[K]['args']) => Promise<HostCalls[K]['value']>;
+  readonly [K in O]: (scope: CapabilityScope, ...args: HostCalls[K]['args']) => Promise<Answer<HostCalls[K]['value']>>;
 };
