@@ -30,6 +30,7 @@ import { modelOperations } from './ports/model-operations.ts';
 import { Lifecycle } from './start/lifecycle.ts';
 import { runBlocking } from './start/run-blocking.ts';
 import { Services } from './services.ts';
+import { identityOf } from './start/identity.ts';
 import { startUp } from './start/start-up.ts';
 import { appStatus, statusReport } from './start/status.ts';
 import type { RunningApplication } from '../apis/control/client/index.ts';
@@ -154,6 +155,7 @@ export class AanaApp implements AsyncDisposable {
       definitions: options.definitions,
       migrations: options.migrations,
       retryable: retryableNames(options),
+      identity: () => identityOf(this.name, this.#connection.listensAt, config),
       telemetry: telemetry.port,
       signal: this.#lifecycle.signal,
     });
@@ -162,6 +164,7 @@ export class AanaApp implements AsyncDisposable {
     const changes = new ConfigurationChanges({
       config,
       services: this.#services,
+      operator: this.#services.operatorChanges,
       isDeployed: () => this.#lifecycle.phase === 'deployed',
       log: this.#log,
     });
@@ -177,6 +180,8 @@ export class AanaApp implements AsyncDisposable {
       app: this,
       deployments: this.#services.deployments,
       changes,
+      operator: this.#services.operatorChanges,
+      control: this.#services.control,
       alerts: this.#alerts,
       logs,
       logLevels,

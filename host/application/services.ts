@@ -40,6 +40,8 @@ import { remembered } from '../base/core/remembered.ts';
 import { StoredFiles, Uploads } from '../data/files/index.ts';
 import { RouterSet } from '../apis/http/index.ts';
 import { findFfmpeg, type MediaOptions, MediaService, ProcessFolder, requireYtDlp } from '../io/media/index.ts';
+import { Controller } from './changes/controller.ts';
+import { OperatorChanges } from './changes/operator-changes.ts';
 import { BATCH_FORMATS, backgroundWorkOf, batchWorkOf, ingestWorkOf } from './ports/host-work.ts';
 import { type AppModels, modelDirectory } from './ports/model-directory.ts';
 import { ModelsOnDemand } from './ports/models-on-demand.ts';
@@ -66,6 +68,8 @@ export interface ServicesOptions {
   readonly migrations?: readonly MigrationSource[] | undefined;
   /** Names of errors after which a task gets another attempt. */
   readonly retryable?: readonly string[] | undefined;
+  /** Returns how the database knows this application at its next start; undefined if it would not recognise it. */
+  readonly identity?: (() => string | undefined) | undefined;
   /** Records the work of all parts. */
   readonly telemetry: Telemetry;
   /** Aborted when the application shuts down. */
@@ -92,6 +96,10 @@ export class Services {
   /** What plugins get of this application. Those with `media` need `openMedia` first. */
   readonly pluginPorts: PluginPorts;
   readonly storage: Storage;
+  /** The right to start and replace replicas. */
+  readonly control: Controller;
+  /** The changes of deployments that operators make. */
+  readonly operatorChanges: OperatorChanges;
   /** Undefined when API keys are off. */
   readonly apiKeys: ApiKeys | undefined;
   /** Undefined when the task queue is off. */
@@ -175,6 +183,7 @@ export class Services {
       models: this.models,
       network: { ...networkSettings(config) },
       socketsDir: config.runtime_dir,
+      fence: () => this.control.superseded(),
       beforeReplicas: async () => this.#native,
       buildImages: (preparing) => this.#build(preparing, true),
       machine: (started) =>
@@ -192,6 +201,15 @@ export class Services {
         buildSqlite({ cacheDir: config.cache_dir, log: inArea(log, 'storage'), signal, env: childEnvironment(config) }),
       migrations,
       telemetry,
+    });
+    const { storage, deployments } = this;
+    this.control = new Controller({
+      ...{ storage, application: options.identity ?? (() => undefined) },
+      log: inArea(log, 'deployments'),
+    });
+    this.operatorChanges = new OperatorChanges({
+      ...{ storage, deployments, controller: this.control, log: inArea(log, 'deployments') },
+      load: (name) => this.loadOne(name),
     });
     this.usage = appUsage({
       ...{ config, storage: this.storage, network: this.#network, telemetry },
@@ -492,6 +510,7 @@ export class Services {
     await this.#monthlyTokens.stop();
     await this.#sharedBuckets?.stop();
     await this.usage.stop();
+    await this.control.stop();
     await this.storage.close();
     this.#objects.close();
     await this.uploads.remove();

@@ -33,6 +33,7 @@ export class AppConnection {
   readonly #options: AppConnectionOptions;
   #server: HttpServer | undefined;
   #url: string | undefined;
+  #listensAt: string | undefined;
   #attached: Attached | undefined;
   #dashboard: DashboardServer | undefined;
   #endControl: (() => Promise<void>) | undefined;
@@ -43,6 +44,11 @@ export class AppConnection {
 
   get url(): string | undefined {
     return this.#url ?? this.#attached?.running.url;
+  }
+
+  /** The port or the path of the socket that was asked for; undefined if it was any free port. */
+  get listensAt(): string | undefined {
+    return this.#listensAt;
   }
 
   get dashboardUrl(): string | undefined {
@@ -82,6 +88,7 @@ export class AppConnection {
         ? await server.listen(host, port)
         : await server.listenOnSocket(path, Number.parseInt(mode, 8));
     this.#url = at.url;
+    this.#listensAt = path ?? (port === 0 ? undefined : String(port));
     const exposure = exposureOf(config, host);
     if (exposure) log.warn(exposure.found, { advice: exposure.advice });
     this.#server = server;

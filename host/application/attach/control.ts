@@ -5,6 +5,8 @@ import type { ControlledApplication } from '../../apis/control/index.ts';
 import { controlHandlers, startControl } from '../../apis/control/server/index.ts';
 import type { LogLevels } from '../../base/core/log/log-levels.ts';
 import type { ConfigurationChanges } from '../changes/configuration-changes.ts';
+import type { Controller } from '../changes/controller.ts';
+import type { OperatorChanges } from '../changes/operator-changes.ts';
 import type { LogRing } from '../../base/core/log/log-ring.ts';
 import type { Logger, LogRecord } from '../../base/core/log/logger.ts';
 import { packageVersion } from '../../base/core/package-root.ts';
@@ -55,6 +57,8 @@ export interface ControlledOptions {
   readonly app: AanaApp;
   readonly deployments: DeploymentManager;
   readonly changes: ConfigurationChanges;
+  readonly operator: OperatorChanges;
+  readonly control: Controller;
   readonly alerts: Alerts;
   /** The latest log lines. */
   readonly logs: LogRing;
@@ -78,6 +82,8 @@ export function controlledApplication({
   app,
   deployments,
   changes,
+  operator,
+  control,
   alerts,
   logs,
   logLevels,
@@ -126,6 +132,10 @@ export function controlledApplication({
         message,
         deployments: reports.map((report) => ({ ...report, ...states[report.name] })),
         devices: deployments.devices(),
+        controller: {
+          epoch: control.control?.epoch ?? null,
+          superseded: control.superseded()?.message ?? null,
+        },
       };
     },
     alerts: () => alerts.report(),
@@ -135,11 +145,12 @@ export function controlledApplication({
     reloadPlugins: (name) => app.reloadPlugins(name),
     handle: (name: string, retry?: HandleOptionsInput) => deployments.handle(name, retry),
     watchDeployments: (reports, signal) => deployments.watch(reports, signal),
-    scaleDeployment: (name, replicas) => app.scaleDeployment(name, replicas),
-    loadDeployment: (name) => app.loadDeployment(name),
-    unloadDeployment: (name, options) => app.unloadDeployment(name, options),
+    scaleDeployment: (name, replicas, by) => operator.scale(name, replicas, by),
+    loadDeployment: (name, by) => operator.load(name, by),
+    unloadDeployment: (name, options, by) => operator.unload(name, options, by),
+    deploymentHistory: (query) => operator.history(query),
     planChanges: (given) => changes.plan(given),
-    applyChanges: (given, planId, signal) => changes.apply(given, planId, signal),
+    applyChanges: (given, planId, by, signal) => changes.apply(given, planId, by, signal),
     openAudio: (source, opening) => app.openAudio(source, { ...opening, allowPaths: ['/'] }),
     shutdown: (ending) => app.shutdown(ending),
   };

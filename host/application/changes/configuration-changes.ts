@@ -6,11 +6,13 @@ import { fail } from '../../base/core/errors.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import type { BoundDeployment, DeploymentOptionsInput } from '../../inference/deployments/index.ts';
 import type { Services } from '../services.ts';
+import type { OperatorChanges } from './operator-changes.ts';
 import { type DeploymentChange, planChanges, type Planned } from './plan.ts';
 
 export interface ConfigurationChangesOptions {
   readonly config: Config;
   readonly services: Pick<Services, 'deployments' | 'endpoints' | 'bindDeployment' | 'startOne' | 'liveSections'>;
+  readonly operator: Pick<OperatorChanges, 'require' | 'applied'>;
   /** Whether the start is over. */
   readonly isDeployed: () => boolean;
   readonly log: Logger;
@@ -51,9 +53,15 @@ export class ConfigurationChanges {
   /**
    * Applies a configuration. Yields what it does; the last event says how it ended. It goes on when the reader leaves.
    * Without success everything is as before. Throws `ChangesRefused` if the plan has refused parts, `PlanChanged` if
-   * `planId` is given and is not the id of the plan, and `ChangesRunning` while another one is applied.
+   * `planId` is given and is not the id of the plan, and `ChangesRunning` while another one is applied. `by` says who
+   * applies it.
    */
-  apply(given: GivenConfiguration, planId: string | undefined, signal: AbortSignal): AsyncGenerator<ApplyEvent, void> {
+  apply(
+    given: GivenConfiguration,
+    planId: string | undefined,
+    by: string,
+    signal: AbortSignal,
+  ): AsyncGenerator<ApplyEvent, void> {
     if (!this.#options.isDeployed()) throw fail('NotReady', 'a configuration can be applied only after the start');
     if (this.#isRunning) throw fail('ChangesRunning', 'another configuration is being applied; try again later');
     const { next, planned } = this.#plan(given);
@@ -68,7 +76,7 @@ export class ConfigurationChanges {
       throw fail('PlanChanged', 'the application has changed since this plan was made; plan again');
     const events = new Events();
     this.#isRunning = true;
-    void this.#run(next, planned.changes, events).finally(() => {
+    void this.#run(next, planned.changes, by, events).finally(() => {
       this.#isRunning = false;
       events.end();
     });
@@ -115,16 +123,22 @@ export class ConfigurationChanges {
     return { next: this.#previous.config, wanted };
   }
 
-  async #run(next: Config, changes: readonly DeploymentChange[], events: Events): Promise<void> {
-    const { log } = this.#options;
+  async #run(next: Config, changes: readonly DeploymentChange[], by: string, events: Events): Promise<void> {
+    const { log, operator } = this.#options;
     const done: DeploymentChange[] = [];
+    try {
+      await operator.require();
+    } catch (error) {
+      events.push({ deployment: null, state: 'rolled-back', text: `nothing was changed: ${messageOf(error)}` });
+      return;
+    }
     for (const change of changes) {
       const { name } = change;
       events.push({ deployment: name, state: 'begins', text: TEXTS[change.kind] });
       try {
         await this.#make(change, (text) => events.push({ deployment: name, state: 'progress', text }));
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         events.push({ deployment: name, state: 'failed', text: reason });
         const isBack = await this.#undo(done, events);
         const what = isBack ? 'nothing was changed' : 'not everything could be taken back';
@@ -138,6 +152,7 @@ export class ConfigurationChanges {
     for (const take of Object.values(this.#options.services.liveSections)) take(next);
     this.#previous = { config: this.#current, changes };
     this.#current = next;
+    await operator.applied(changes, by);
     events.push({ deployment: null, state: 'applied', text: '' });
     log.info('configuration applied', { changes: changes.map(({ kind, name }) => `${kind} ${name}`) });
   }
@@ -178,7 +193,7 @@ export class ConfigurationChanges {
         events.push({ deployment: name, state: 'undone', text: '' });
       } catch (error) {
         isBack = false;
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = messageOf(error);
         events.push({ deployment: name, state: 'failed', text: `it could not be taken back: ${reason}` });
         log.error('change of the configuration not taken back', { deployment: name, reason });
       }
@@ -186,6 +201,8 @@ export class ConfigurationChanges {
     return isBack;
   }
 }
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const TEXTS: Readonly<Record<DeploymentChange['kind'], string>> = {
   add: 'starting',

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename } from 'node:path';
 import type { Config } from '../../base/config/index.ts';
@@ -32,8 +33,9 @@ export async function startUp(options: StartUpOptions): Promise<void> {
   const tempDir = options.config.media.temp_dir ?? tmpdir();
   await prepareTempDir(tempDir);
   void removeStaleFolders(tempDir, options.log); // reports its own failures
+  const isPrepared = (await openKept(all, begin)) || !(await opensStorage(options.services));
   const plugins = loadPlugins(all, begin);
-  const work = [openStorage(all, begin), startDeployments(all, begin), plugins];
+  const work = [...(isPrepared ? [] : [openStorage(all, begin)]), startDeployments(all, begin), plugins];
   for (const one of work) one.catch((error: unknown) => failed.abort(error));
   await Promise.allSettled(work);
   failed.signal.throwIfAborted();
@@ -42,7 +44,9 @@ export async function startUp(options: StartUpOptions): Promise<void> {
   options.services.usage.start();
   await startTasks(options);
   void loadLater(await plugins, options);
-  if (options.config.openai.enabled && (await opensStorage(options.services))) {
+  if (!(await opensStorage(options.services))) return;
+  await options.services.operatorChanges.begin();
+  if (options.config.openai.enabled) {
     options.services.responses.start();
     options.services.files.start();
     options.services.uploadedParts.start();
@@ -61,8 +65,29 @@ async function opensStorage(services: Services): Promise<boolean> {
   return services.apiKeys !== undefined || (services.tasks !== undefined && (await services.canOpenStorage()));
 }
 
+/**
+ * Opens a database that was used before, because operators may have left deployments otherwise than they are
+ * configured. Returns false if there is none. Without SQLite, which may be impossible to compile here, the deployments
+ * start as configured.
+ */
+async function openKept(options: StartUpOptions, begin: () => ProgressPart): Promise<boolean> {
+  const { services, config, log, signal } = options;
+  const { datastore_type: type, datastore_config: database } = config.db_config;
+  const usesStorage = services.usage.needsStorage || services.apiKeys !== undefined || services.tasks !== undefined;
+  if (!usesStorage || (type === 'sqlite' && !existsSync(database.path ?? ''))) return false;
+  const isRequired = await opensStorage(services);
+  try {
+    await openStorage(options, begin);
+    await services.operatorChanges.planStarts();
+    return true;
+  } catch (error) {
+    if (isRequired || signal.aborted) throw error;
+    log.warn('what operators changed before is not known, because the database cannot be opened', { error });
+    return false;
+  }
+}
+
 async function openStorage({ services }: StartUpOptions, begin: () => ProgressPart): Promise<void> {
-  if (!(await opensStorage(services))) return;
   const { apiKeys } = services;
   const { report, done } = begin();
   report(0, undefined, 'preparing the database');
@@ -80,7 +105,8 @@ async function startTasks({ services, log, signal }: StartUpOptions): Promise<vo
   };
   if (await services.canOpenStorage()) return start();
   log.info('compiling SQLite; requests can be deferred when it is done');
-  start().catch((error: unknown) => {
+  const later = (): Promise<void> => start().then(() => services.operatorChanges.begin());
+  later().catch((error: unknown) => {
     if (!signal.aborted)
       log.warn('requests cannot be deferred', { reason: error instanceof Error ? error.message : String(error) });
   });
@@ -95,7 +121,7 @@ async function startDeployments(
     const report = reportWithin(addon.report, 'building the native addon');
     services.buildNative(signal, report).then(addon.done, () => {});
   }
-  const parts = new Map([...services.deployments.registered().keys()].map((name) => [name, begin()]));
+  const parts = new Map(startedNames(services).map((name) => [name, begin()]));
   await services.deployments.start({
     signal,
     sequential,
@@ -111,6 +137,11 @@ async function startDeployments(
           );
     },
   });
+}
+
+/** Returns the deployments that are not left unloaded. */
+function startedNames({ deployments }: Services): string[] {
+  return Object.entries(deployments.status()).flatMap(([name, { status }]) => (status === 'UNLOADED' ? [] : [name]));
 }
 
 /**

@@ -11,7 +11,7 @@ import { delay } from '../../base/core/abort.ts';
 import { AanaError } from '../../base/core/errors.ts';
 import type { LogArea, LogLevelChange } from '../../base/core/log/log-levels.ts';
 import { formatRecord, type LogLevel } from '../../base/core/log/logger.ts';
-import { deploymentsText, statusText } from './status-text.ts';
+import { deploymentsText, historyText, statusText } from './status-text.ts';
 
 interface Output {
   readonly out: { write(text: string): unknown };
@@ -55,6 +55,17 @@ export async function listDeployments({ out, ...at }: ApplicationCommand, asJson
     return { name, type, status, message, queued, replicas: replicas.length };
   });
   out.write(asJson ? `${JSON.stringify(rows, undefined, 2)}\n` : deploymentsText(rows));
+  return 0;
+}
+
+/** The command `deployments history`. Prints the changes that operators made, the newest first. */
+export async function deploymentHistory(
+  { out, ...at }: ApplicationCommand,
+  query: { readonly deployment?: string | undefined; readonly limit: number },
+  asJson: boolean,
+): Promise<number> {
+  const history = await askOperator(at, 'get /api/deployments/changes', { query });
+  out.write(asJson ? `${JSON.stringify(history, undefined, 2)}\n` : historyText(history));
   return 0;
 }
 

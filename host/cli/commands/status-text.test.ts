@@ -27,6 +27,7 @@ const application: ApplicationReport = {
   message: '',
   deployments: [],
   devices: [],
+  controller: { epoch: 1, superseded: null },
 };
 
 Text('is a table for each deployment', () => {

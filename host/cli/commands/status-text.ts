@@ -1,4 +1,4 @@
-import type { ApplicationReport, ReplicaReport } from '../../apis/http/index.ts';
+import type { ApplicationReport, DeploymentHistory, ReplicaReport } from '../../apis/http/index.ts';
 import { columnsText } from '../columns.ts';
 
 const WIDTH = 80;
@@ -14,6 +14,7 @@ export function statusText({
   phase,
   message,
   deployments,
+  controller,
 }: ApplicationReport): string {
   const head =
     `${name} at ${url}: ${status}\n  ${phase === status ? '' : `${phase}, `}aana-host ${version}, ` +
@@ -28,7 +29,8 @@ export function statusText({
       `${deployment.status}${waiting}\n${why}${replicas.length === 0 ? '  no replicas\n' : table(replicas)}`
     );
   });
-  return head + own + parts.join('');
+  const lost = controller.superseded === null ? '' : wrapped(controller.superseded, '  ');
+  return head + lost + own + parts.join('');
 }
 
 /** Returns a line for each deployment, for people. */
@@ -39,6 +41,24 @@ export function deploymentsText(
   return columnsText([
     ['DEPLOYMENT', 'STATUS', 'REPLICAS', 'TYPE'],
     ...rows.map(({ name, status, replicas, type }) => [name, status, String(replicas), type]),
+  ]);
+}
+
+/** Returns a line for each change of a deployment, for people. */
+export function historyText({ epoch, changes }: DeploymentHistory): string {
+  if (epoch === null)
+    return 'the application keeps no history, because it uses no database or listens on any free port\n';
+  if (changes.length === 0) return 'no operator has changed a deployment\n';
+  return columnsText([
+    ['CHANGE', 'TIME', 'START', 'DEPLOYMENT', 'WHAT', 'BY'],
+    ...changes.map((change) => [
+      String(change.number),
+      new Date(change.changed_at).toISOString().replace(/\.\d+Z$/, 'Z'),
+      String(change.epoch),
+      change.deployment,
+      change.detail === '' ? change.kind : `${change.kind}: ${change.detail}`,
+      change.changed_by,
+    ]),
   ]);
 }
 

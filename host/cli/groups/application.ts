@@ -4,6 +4,7 @@ import {
   applicationLogLevels,
   applicationLogs,
   applicationStatus,
+  deploymentHistory,
   listDeployments,
   loadDeployment,
   scaleDeployment,
@@ -63,6 +64,13 @@ export function addApplicationCommands(root: Command, command: MakeCommand, stat
     .action(async (deployment: string, own: Options, self: Command) => {
       const grace = own['grace'] as number | undefined;
       state.exitCode = await unloadDeployment(applicationOf(self.optsWithGlobals()), deployment, grace);
+    });
+  command(deployments, 'history [deployment]', 'print the changes that operators made, also before this start')
+    .option('-n, --lines <number>', 'number of latest changes', countOf, 100)
+    .action(async (deployment: string | undefined, own: Options, self: Command) => {
+      const options = self.optsWithGlobals();
+      const query = { deployment, limit: own['lines'] as number };
+      state.exitCode = await deploymentHistory(applicationOf(options), query, options['json'] === true);
     });
   add('apply')
     .argument('[file]', 'configuration file (default: that of --config, or aana.config.json in the working directory)')

@@ -81,6 +81,7 @@ export type {
   VectorUsage,
 } from './repositories/vectors/vector-repository.ts';
 export type { RateSpending } from './repositories/rate-buckets.ts';
+export type { ChangeKind, ChangeRecord, WantedDeployment } from './repositories/wanted-deployments.ts';
 export type { ClaimedUsage } from './repositories/usage-records.ts';
 export {
   type AlertHappening,

@@ -1,5 +1,5 @@
 export type { CallProgress, SetCallOptions } from './calls/replica-calls.ts';
-export type { Member } from './set/fleet.ts';
+export type { Fence, Member } from './set/fleet.ts';
 export { InferenceException } from './process/inference-exception.ts';
 export { isReplica } from './process/in-replica.ts';
 export { callWithRetry, type RetryOptions, streamWithRetry } from './calls/retry.ts';

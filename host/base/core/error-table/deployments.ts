@@ -111,6 +111,10 @@ export const DEPLOYMENTS = {
     when: 'The calls before this one take longer than its deadline allows. `Retry-After` has the estimated wait.',
     data: ['deployment', 'estimated_wait_s', 'retry_after_s'],
   },
+  ControllerSuperseded: {
+    kind: 'unavailable',
+    when: 'Another host has become the controller of the application, so this one changes and starts no replicas.',
+  },
   DeploymentStopped: { kind: 'unavailable', when: 'The deployment is shutting down.', data: ['deployment?'] },
   DeploymentNotStarted: { kind: 'unavailable', when: 'The deployment is not started.', data: ['deployment'] },
   DeploymentUnloaded: {

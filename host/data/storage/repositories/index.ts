@@ -2,6 +2,7 @@ import type { Connection } from '../database.ts';
 import { ApiKeyRepository } from './api-keys.ts';
 import { CaptionRepository, MediaRepository, TranscriptRepository, VideoRepository } from './media.ts';
 import { MediaOwner } from './media-owner.ts';
+import { ControllerRepository } from './controllers.ts';
 import { HostKeyRepository } from './host-keys.ts';
 import { PluginValueRepository } from './plugin-storage.ts';
 import { RateBucketRepository } from './rate-buckets.ts';
@@ -16,6 +17,7 @@ import { VectorStoreRepository } from './openai/vector-stores.ts';
 import { TaskRepository } from './tasks/tasks.ts';
 import { UsageRecordRepository } from './usage-records.ts';
 import { UserTokenRepository } from './user-tokens.ts';
+import { WantedDeploymentRepository } from './wanted-deployments.ts';
 import { type VectorLimits, VectorRepository } from './vectors/vector-repository.ts';
 import { WebhookDeliveryRepository } from './webhook-deliveries.ts';
 import { WebhookRepository } from './webhooks.ts';
@@ -46,6 +48,8 @@ export class Repositories {
   readonly userTokens: UserTokenRepository;
   readonly rateBuckets: RateBucketRepository;
   readonly hostKeys: HostKeyRepository;
+  readonly controllers: ControllerRepository;
+  readonly wantedDeployments: WantedDeploymentRepository;
 
   constructor(connection: Connection) {
     this.connection = connection;
@@ -65,6 +69,8 @@ export class Repositories {
     this.userTokens = new UserTokenRepository(connection);
     this.rateBuckets = new RateBucketRepository(connection);
     this.hostKeys = new HostKeyRepository(connection);
+    this.controllers = new ControllerRepository(connection);
+    this.wantedDeployments = new WantedDeploymentRepository(connection);
   }
 
   /**

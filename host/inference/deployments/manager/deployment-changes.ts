@@ -103,8 +103,7 @@ export class DeploymentChanges {
   async scale(deployment: ManagedDeployment, replicas: number | ReplicaRange): Promise<void> {
     const { name, bound, replicas: set } = deployment;
     if (set?.hasFailed) throw failedDeployment(name, `${set.status().message}; update it, or deploy it again`);
-    const options = check(DeploymentOptions, scaled(deployment, replicas), `deployment ${name}`);
-    await this.#adoptInPlace(deployment, { ...bound, options });
+    await this.#adoptInPlace(deployment, scaled(name, bound, replicas));
     this.#log.info('deployment scaled', { deployment: name, replicas });
   }
 
@@ -210,8 +209,13 @@ function draining(replicas: ReplicaSet): Placement[] {
   });
 }
 
-/** Returns the options with another number of replicas. */
-function scaled({ name, bound: { options } }: ManagedDeployment, replicas: number | ReplicaRange): DeploymentOptions {
+/** Returns a deployment with another number of replicas, or other bounds of autoscaling. Throws `ValidationError`. */
+export function scaled(name: string, bound: BoundDeployment, replicas: number | ReplicaRange): BoundDeployment {
+  const options = check(DeploymentOptions, withReplicas(name, bound.options, replicas), `deployment ${name}`);
+  return { ...bound, options };
+}
+
+function withReplicas(name: string, options: DeploymentOptions, replicas: number | ReplicaRange): DeploymentOptions {
   const { autoscaling_config: scaling } = options;
   if (!scaling) {
     if (typeof replicas === 'number') return { ...options, num_replicas: replicas };

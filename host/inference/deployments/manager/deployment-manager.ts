@@ -11,7 +11,7 @@ import { check } from '../class/check.ts';
 import { cpusOfReplica, fewerThreads } from '../placement/cpu-plan.ts';
 import { DeploymentCalls } from '../handle/deployment-calls.ts';
 import { deploymentNotFound } from './deployment-not-found.ts';
-import { DeploymentChanges, type ReplicaRange, type UpdateReport } from './deployment-changes.ts';
+import { DeploymentChanges, type ReplicaRange, scaled, type UpdateReport } from './deployment-changes.ts';
 import type { DeploymentDefinition } from '../class/deployment-definition.ts';
 import type { DeploymentOptionsInput } from '../class/deployment-options.ts';
 import type { DeploymentPlaces, PlannedDeployment } from '../placement/deployment-places.ts';
@@ -97,6 +97,13 @@ const DEFAULT_WATCH_S = 5;
 const MAX_WATCH_S = 86_400;
 /** Time for further failures after the first one, so that one error can report them all. */
 const FAILURE_WINDOW_MS = 2000;
+
+/** How a deployment starts. */
+export interface PlannedStart {
+  readonly replicas?: number | ReplicaRange | undefined;
+  /** Whether it stays unloaded until it is loaded. Default: false. */
+  readonly isUnloaded?: boolean | undefined;
+}
 
 export interface Readiness {
   readonly ready: boolean;
@@ -187,6 +194,18 @@ export class DeploymentManager {
       });
     this.#deployments.delete(name);
     this.#namesChanged();
+  }
+
+  /**
+   * Sets how a deployment will start: with these replicas (default: those of its options), or not before it is loaded.
+   * Returns false, and does nothing, if it was started. Throws `ValidationError`.
+   */
+  planStart(name: string, { replicas, isUnloaded = false }: PlannedStart): boolean {
+    const deployment = this.#require(name);
+    if (deployment.state !== 'registered') return false;
+    if (replicas !== undefined) deployment.bound = scaled(name, deployment.bound, replicas);
+    if (isUnloaded) deployment.enter('skip');
+    return true;
   }
 
   /**

@@ -1,7 +1,13 @@
 import { fail } from '../../../base/core/errors.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import type { Telemetry } from '../../../base/core/telemetry.ts';
-import { failedDeployment, type MakeRoom, ReplicaSet, type ReplicaSetOptions } from '../../replicas/index.ts';
+import {
+  failedDeployment,
+  type Fence,
+  type MakeRoom,
+  ReplicaSet,
+  type ReplicaSetOptions,
+} from '../../replicas/index.ts';
 import type { BoundDeployment } from '../class/bound-deployment.ts';
 import type { CalledDeployment, ModelSource, ReplicaSpec } from '../class/deployment-definition.ts';
 import type { DeploymentOptions } from '../class/deployment-options.ts';
@@ -30,6 +36,8 @@ export interface DeploymentStarterOptions {
   readonly telemetry?: Telemetry | undefined;
   /** Returns the weight of a user among those who wait. Default: 1 for everyone. */
   readonly weightOf?: ((userId: string) => number | undefined) | undefined;
+  /** While it returns an error, no replica is started or replaced. Default: it never does. */
+  readonly fence?: Fence | undefined;
   /** Simulated clock, random numbers and processes. */
   readonly simulated?: Pick<ReplicaSetOptions, 'clock' | 'random' | 'spawn'> | undefined;
 }
@@ -124,6 +132,7 @@ export class DeploymentStarter {
       weightOf: this.#options.weightOf,
       socketsDir: this.#options.socketsDir,
       onChange: () => this.#others.onChange(),
+      fence: this.#options.fence,
       ...this.#options.simulated,
     });
     await deployment.replicas.start(signal);

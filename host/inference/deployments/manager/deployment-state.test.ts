@@ -18,6 +18,7 @@ const STATES: readonly DeploymentState[] = [
 /** The state after each event, for the states above in their order. */
 const TABLE: Readonly<Record<DeploymentEvent, readonly (DeploymentState | undefined)[]>> = {
   start: ['starting', undefined, undefined, undefined, 'starting', undefined, 'starting', undefined, undefined],
+  skip: ['unloaded', ...Array.from({ length: 8 }, () => undefined)],
   started: [undefined, 'serving', undefined, undefined, undefined, undefined, undefined, undefined, undefined],
   fail: [undefined, 'failed', 'failed', undefined, undefined, undefined, undefined, undefined, undefined],
   change: [undefined, undefined, 'changing', undefined, 'changing', undefined, undefined, undefined, undefined],

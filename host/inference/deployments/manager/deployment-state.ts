@@ -21,11 +21,12 @@ export type DeploymentState =
   | 'gone';
 
 /**
- * `fail`: the deployment does not recover by itself. `change` and `changed`: a change begins and ends, also one that
- * was rolled back.
+ * `fail`: the deployment does not recover by itself. `skip`: it is not started with the others. `change` and `changed`:
+ * a change begins and ends, also one that was rolled back.
  */
 export type DeploymentEvent =
   | 'start'
+  | 'skip'
   | 'started'
   | 'fail'
   | 'change'
@@ -36,7 +37,7 @@ export type DeploymentEvent =
   | 'removed';
 
 const TRANSITIONS: Readonly<Record<DeploymentState, Readonly<Partial<Record<DeploymentEvent, DeploymentState>>>>> = {
-  registered: { start: 'starting', remove: 'removing' },
+  registered: { start: 'starting', skip: 'unloaded', remove: 'removing' },
   starting: { started: 'serving', fail: 'failed', remove: 'removing' },
   serving: { change: 'changing', fail: 'failed', unload: 'unloading', remove: 'removing' },
   changing: { changed: 'serving', remove: 'removing' },

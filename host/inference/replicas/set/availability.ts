@@ -1,6 +1,6 @@
 import type { Clock } from '../../../base/core/clock.ts';
 import type { AanaError } from '../../../base/core/errors.ts';
-import type { Fleet } from './fleet.ts';
+import type { Fence, Fleet } from './fleet.ts';
 import type { ReplicaPool } from '../pool/replica-pool.ts';
 import type { SlotFailure } from '../slot/replica-slot.ts';
 import type { RunningReplica } from '../process/running-replica.ts';
@@ -11,6 +11,8 @@ export interface AvailabilityOptions {
   readonly fleet: Fleet;
   readonly pool: ReplicaPool<RunningReplica>;
   readonly clock: Clock;
+  /** See {@link FleetOptions.fence}. */
+  readonly fence?: Fence | undefined;
 }
 
 /**
@@ -44,11 +46,13 @@ export class Availability {
   }
 
   /**
-   * Returns the error for calls while no replica will serve soon, because all of them have repeatedly failed to start.
-   * Undefined otherwise.
+   * Returns the error for calls while no replica will serve soon, because none may start, or because all of them have
+   * repeatedly failed to start. Undefined otherwise.
    */
   unavailable(): AanaError | undefined {
-    const { deployment, fleet, pool, clock } = this.#options;
+    const { deployment, fleet, pool, clock, fence } = this.#options;
+    const refusal = fence?.();
+    if (refusal && fleet.kept.every(({ slot: { replica } }) => !replica || replica.state === 'exited')) return refusal;
     const troubles = fleet.kept.map(({ slot }) => slot.trouble);
     const [first] = troubles;
     if (!first || pool.size > 0 || troubles.includes(undefined)) return undefined;

@@ -1,6 +1,6 @@
 import { type Clock, within } from '../../../base/core/clock.ts';
 import { outsideRequests } from '../../../base/core/async/request-scope.ts';
-import { fail } from '../../../base/core/errors.ts';
+import { type AanaError, fail } from '../../../base/core/errors.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import { type RestartDelay, restartDelayMs } from '../slot/backoff.ts';
 import { OutcomeHealth, Tally } from '../process/outcomes.ts';
@@ -33,6 +33,9 @@ export interface Member {
   takesCalls: boolean;
 }
 
+/** Returns why no replica may be started or replaced; undefined if they may. */
+export type Fence = () => AanaError | undefined;
+
 export interface FleetOptions {
   readonly deployment: string;
   readonly log: Logger;
@@ -45,6 +48,8 @@ export interface FleetOptions {
   readonly spawn?: SpawnReplica | undefined;
   /** Folder for the sockets on which replicas listen for further hosts. Default: they have none. */
   readonly socketsDir?: string | undefined;
+  /** Default: replicas may always be started. */
+  readonly fence?: Fence | undefined;
   /** Calls that one replica takes at the same time. */
   readonly maxOngoing: number;
   /** Records what the processes measure. */
@@ -252,6 +257,8 @@ export class Fleet {
 
   #spawn(member: Member, name: string, place: DevicePlace): RunningReplica {
     const { deployment, log, env, nice, pool } = this.#options;
+    const refusal = this.#options.fence?.();
+    if (refusal) throw refusal;
     const { version } = member;
     const { implementation, spec, served, startTimeoutMs, healthPeriodMs, healthTimeoutMs } = version;
     const make: SpawnReplica = this.#options.spawn ?? ((options) => new Replica(options));

@@ -24,7 +24,7 @@ import type { ReplicaAddress } from '../../rpc/frames.ts';
 
 export interface ReplicaSetOptions extends Pick<
   FleetOptions,
-  'deployment' | 'log' | 'env' | 'nice' | 'restartDelay' | 'spawn' | 'socketsDir'
+  'deployment' | 'log' | 'env' | 'nice' | 'restartDelay' | 'spawn' | 'socketsDir' | 'fence'
 > {
   readonly version: ReplicaVersion;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;
@@ -125,7 +125,9 @@ export class ReplicaSet {
       onFailed: (member, failure) => this.#onFailed(member, failure),
       onGone: (member) => this.#onGone(member),
     });
-    this.#availability = new Availability({ deployment, fleet: this.#fleet, pool: this.#pool, clock });
+    this.#availability = new Availability({
+      ...{ deployment, clock, fleet: this.#fleet, pool: this.#pool, fence: options.fence },
+    });
     this.#failing = new FailingReplicas(this.#fleet, clock, this.#log);
     this.#keeper = new ReplicaKeeper(version, {
       fleet: this.#fleet,
@@ -134,7 +136,8 @@ export class ReplicaSet {
       log: this.#log,
       makeRoom: options.makeRoom,
       waiting: () => this.#pool.waitingForReplica + this.#waitingElsewhere,
-      isHeld: () => this.hasFailed || this.#changes.isOn || this.#stopping.signal.aborted,
+      isHeld: () =>
+        this.hasFailed || this.#changes.isOn || this.#stopping.signal.aborted || options.fence?.() !== undefined,
       noRoom: () => this.#noRoom(1),
     });
     this.#changes = new SetChanges(version, {
@@ -229,7 +232,7 @@ export class ReplicaSet {
     this.#changed();
     void this.#every(
       () => this.version.healthPeriodMs,
-      () => this.#failing.check(),
+      () => void (this.#options.fence?.() ?? this.#failing.check()),
     );
     void this.#every(
       () => this.#keeper.periodMs,

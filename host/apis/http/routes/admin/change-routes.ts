@@ -6,6 +6,7 @@ import { inputReader } from '../../request/input-reader.ts';
 import { abortOnClose } from '../../request/request-context.ts';
 import { numberedEvents, sendEvents } from '../../response/server-sent-events.ts';
 import type { GivenConfiguration, Operations } from './operated-application.ts';
+import { changedBy } from './operator.ts';
 import { type HostRouter, serveRoute } from '../serve-route.ts';
 
 /** Adds the routes with which admins apply a configuration. A guard must refuse other callers. */
@@ -23,7 +24,7 @@ export function changeRoutes(
   });
   const sendChanges = async (ctx: Context, given: GivenConfiguration, planId: string | undefined): Promise<void> => {
     const signal = abortOnClose(ctx);
-    const events = application.applyChanges(given, planId, signal);
+    const events = application.applyChanges(given, planId, changedBy(ctx), signal);
     const what = 'previous' in given ? 'configuration before applied by an admin' : 'configuration applied by an admin';
     log.info(what, { key: callerOf(ctx).keyId });
     await sendEvents(ctx, numberedEvents('change', events), {

@@ -36,15 +36,21 @@ export interface OperatedApplication {
   describe(): readonly DeploymentMethods[];
   /** Throws `DeploymentNotFound`, which names all deployments. */
   handle(name: string): unknown;
-  scaleDeployment(name: string, replicas: number): Promise<void>;
-  loadDeployment(name: string): Promise<void>;
-  unloadDeployment(name: string, options: { readonly graceMs?: number | undefined }): Promise<void>;
+  /** `by` says who changes the deployment, for its history. */
+  scaleDeployment(name: string, replicas: number, by: string): Promise<void>;
+  loadDeployment(name: string, by: string): Promise<void>;
+  unloadDeployment(name: string, options: { readonly graceMs?: number | undefined }, by: string): Promise<void>;
+  deploymentHistory(query: {
+    readonly limit: number;
+    readonly deployment?: string | undefined;
+  }): Promise<AnswerOf<(typeof OPERATION_ROUTES.deploymentHistory.answers)[200]['schema']>>;
   /** Throws `ConfigError`, `ValidationError` or `NoPreviousConfiguration`. */
   planChanges(given: GivenConfiguration): ChangePlan;
   /** Throws like `planChanges`, and `ChangesRefused`, `PlanChanged`, `ChangesRunning` or `NotReady`. */
   applyChanges(
     given: GivenConfiguration,
     planId: string | undefined,
+    by: string,
     signal: AbortSignal,
   ): AsyncGenerator<ApplyEvent, void, undefined>;
   /** What the application knows about itself, without secrets and without contents of requests. */

@@ -4,7 +4,13 @@ import { AlertReport, AlertsReport } from '../../../../base/alerts/index.ts';
 import { LoadSample, MAX_PROFILE_S } from '../../../../base/telemetry/index.ts';
 import { answers, type RouteDefinition } from '../../../openapi/route-definition.ts';
 import { LogArea, LogLevel, LogLevelChange, LogLevels, LogRecord } from './values/log-values.ts';
-import { ApplicationReport, DeploymentMethods, EndpointReport, PluginStatus } from './values/reports.ts';
+import {
+  ApplicationReport,
+  DeploymentHistory,
+  DeploymentMethods,
+  EndpointReport,
+  PluginStatus,
+} from './values/reports.ts';
 
 const Revisions = z
   .object({
@@ -142,6 +148,17 @@ export const OPERATION_ROUTES = {
     query: z.object({ deployment: z.string().max(200).optional().describe('Only this one.') }),
     answers: answers('The deployments.', z.object({ deployments: z.array(DeploymentMethods) })),
     fails: [404, 422, 500],
+  },
+  deploymentHistory: {
+    id: 'list_deployment_changes',
+    at: 'get /api/deployments/changes',
+    summary: 'The changes of deployments that operators made, also before this start',
+    query: z.object({
+      limit: whole({ min: 1, max: 1000, default: 100 }, 'Most changes.'),
+      deployment: z.string().max(200).optional().describe('Only changes of this one.'),
+    }),
+    answers: answers('The changes, the newest first.', DeploymentHistory),
+    fails: [422, 500, 503],
   },
   scale: {
     id: 'scale_deployment',

@@ -10,6 +10,7 @@ import { abortOnClose } from '../../request/request-context.ts';
 import { numberedEvents, numberedTexts, sendEvents } from '../../response/server-sent-events.ts';
 import { LiveStates } from './live-states.ts';
 import type { Operations } from './operated-application.ts';
+import { changedBy } from './operator.ts';
 import { type HostRouter, serveRoute } from '../serve-route.ts';
 
 /** Time between two events of a stream of states. */
@@ -103,9 +104,13 @@ export function operationRoutes(
     ctx.set('cache-control', 'no-store');
     return { deployments: application.describe().filter(({ name }) => name === (deployment ?? name)) };
   });
+  serveRoute(router, OPERATION_ROUTES.deploymentHistory, ({ ctx, query }) => {
+    ctx.set('cache-control', 'no-store');
+    return application.deploymentHistory(query);
+  });
   serveRoute(router, OPERATION_ROUTES.scale, async ({ ctx, params: { deployment } }) => {
     const { replicas } = await inputOf(ctx, OPERATION_ROUTES.scale.body);
-    await application.scaleDeployment(deployment, replicas);
+    await application.scaleDeployment(deployment, replicas, changedBy(ctx));
     log.info('deployment scaled by an admin', { deployment, replicas, key: callerOf(ctx).keyId });
     return { deployment, replicas };
   });
@@ -137,13 +142,13 @@ export function operationRoutes(
     return sendProfile(ctx, 'host.heapsnapshot', application.profiler.heap(abortOnClose(ctx)));
   });
   serveRoute(router, OPERATION_ROUTES.loadDeployment, async ({ ctx, params: { deployment } }) => {
-    await application.loadDeployment(deployment);
+    await application.loadDeployment(deployment, changedBy(ctx));
     log.info('deployment loaded by an admin', { deployment, key: callerOf(ctx).keyId });
     return { deployment };
   });
   serveRoute(router, OPERATION_ROUTES.unloadDeployment, async ({ ctx, params: { deployment }, query }) => {
     const graceMs = query.grace_s === undefined ? undefined : query.grace_s * 1000;
-    await application.unloadDeployment(deployment, { graceMs });
+    await application.unloadDeployment(deployment, { graceMs }, changedBy(ctx));
     log.info('deployment unloaded by an admin', { deployment, key: callerOf(ctx).keyId });
     return { deployment };
   });

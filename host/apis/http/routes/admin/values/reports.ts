@@ -147,8 +147,32 @@ export const ApplicationReport = z.object({
   deployments: z.array(DeploymentReport),
   /** Empty before the first deployment starts. */
   devices: z.array(DeviceReport),
+  controller: z.object({
+    epoch: z.int().nullable().describe('The number of this start. Null if changes of deployments are not kept.'),
+    superseded: z.string().nullable().describe('Why this host changes and starts no replicas; null if it does.'),
+  }),
 });
 export type ApplicationReport = z.infer<typeof ApplicationReport>;
+
+/** Changes of deployments that operators made. */
+export const DeploymentHistory = z.object({
+  epoch: z.int().nullable().describe('The number of this start. Null if no changes are kept.'),
+  changes: z.array(
+    z.object({
+      number: z.int(),
+      epoch: z.int().describe('The number of the start in which the change was made.'),
+      deployment: z.string(),
+      kind: z
+        .enum(['scale', 'load', 'unload', 'add', 'change', 'remove'])
+        .describe('`add`, `change` and `remove` are of an applied configuration.'),
+      detail: z.string().describe('For people, such as the keys that have changed.'),
+      changed_by: z.string(),
+      changed_at: z.int().describe('Milliseconds since 1970.'),
+    }),
+  ),
+});
+
+export type DeploymentHistory = z.infer<typeof DeploymentHistory>;
 
 /** The methods of a deployment. */
 export const DeploymentMethods = z.object({
