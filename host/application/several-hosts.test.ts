@@ -184,6 +184,7 @@ else {
       ...{ storage, objects: olderStore(store()), log: silentLogger },
       config: { retention: 0, maximum_stored_bytes_per_user: 0 },
     });
+    await storage.write(({ connection }) => connection.query('delete from sweeps')); // an hour later
     files.start();
     const rows = data.map(({ id }) => `files/${id}`).sort();
     await until(async () => JSON.stringify(await keys()) === JSON.stringify(rows));

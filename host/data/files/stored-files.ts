@@ -77,6 +77,7 @@ export class StoredFiles implements ForCallers<UserFiles> {
     this.#options = options;
     this.#bytes = new RowObjects({
       store: options.objects,
+      storage: options.storage,
       folder: 'files',
       names: /^(file-[0-9a-f]{32})$/,
       isNeeded: async (id) =>

@@ -176,6 +176,7 @@ function uploadTests(databases: TestDatabases): void {
     await database.write((connection) => connection.query('update uploads set expires_at = 1 where id = $1', [id]));
     assert.is((await errorOf(ann.complete(id, [part.id], undefined))).name, 'UploadEnded');
     assert.is((await ann.cancel(id))?.status, 'expired');
+    await database.write((connection) => connection.query('delete from sweeps')); // an hour later
     await uploadsOf().sweep(NEVER);
     assert.is(onDisk().length, 1, 'the part of the upload that is pending');
     await uploads.sweep(NEVER);

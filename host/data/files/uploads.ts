@@ -84,6 +84,7 @@ export class Uploads implements ForCallers<UserUploads> {
     this.#options = options;
     this.#bytes = new RowObjects({
       store: options.objects,
+      storage: options.storage,
       folder: 'uploads',
       names: /^(part_[0-9a-f]{32})$/,
       isNeeded: (id) => options.storage.read(({ connection }) => uploadPartExists(connection, id)),

@@ -11,6 +11,8 @@ import { networkOf } from '../../io/outgoing/index.ts';
 import { startObjectServer } from '../../test/helpers/database/object-server.ts';
 import { errorOf } from '../../test/helpers/error-of.ts';
 import { skip } from '../../test/skip.ts';
+import { sqliteDatabases, sqliteModule } from '../storage/fixtures/databases.ts';
+import { Storage } from '../storage/index.ts';
 import { olderStore } from './fixtures/older-store.ts';
 import { FolderStore, LostObject, type ObjectStore, openStore, RowObjects, type StoredObject } from './index.ts';
 
@@ -37,14 +39,21 @@ async function keysIn(store: ObjectStore, folder: string): Promise<string[]> {
   return keys.sort();
 }
 
+const databases = sqliteDatabases();
+
 function storeTests(stores: TestStores): void {
-  const Store = suite<{ folder: string; store: ObjectStore }>(`objects in ${stores.title}`);
+  const Store = suite<{ folder: string; store: ObjectStore; storage: Storage }>(`objects in ${stores.title}`);
   Store.before.each(async (context) => {
     context.folder = await mkdtemp(join(tmpdir(), 'aana-objects-'));
     await mkdir(join(context.folder, 'copies'));
     context.store = await stores.create(context.folder);
+    context.storage = new Storage({ config: await databases.create(), log: silentLogger, sqliteModule });
   });
-  Store.after.each(({ folder }) => rm(folder, { recursive: true }));
+  Store.after.each(async ({ folder, storage }) => {
+    await storage.close();
+    await rm(folder, { recursive: true });
+  });
+  Store.after(() => databases.end());
 
   Store('of any length come back as they were written, and the copies go', async ({ folder, store }) => {
     const MIB = 2 ** 20;
@@ -129,26 +138,29 @@ function storeTests(stores: TestStores): void {
     );
   });
 
-  Store('that killed hosts left are removed when they are old, and nothing else', async ({ store }) => {
+  Store('that killed hosts left are removed when they are old, and nothing else', async ({ store, storage }) => {
     const names = ['row-1', 'row-2', 'foreign', 'left-1'];
     for (const name of names) await store.write(`files/${name}`, inChunks(Buffer.from('x'), 1));
     const objects = (isOld: boolean): RowObjects =>
       new RowObjects({
-        store: isOld ? olderStore(store) : store,
-        folder: 'files',
+        ...{ store: isOld ? olderStore(store) : store, folder: 'files', storage },
         names: /^((?:row|left)-\d)$/,
         isNeeded: async (id) => id.startsWith('row'),
         log: silentLogger,
       });
     await objects(false).sweep(NEVER);
+    await objects(true).sweep(NEVER); // another host has looked within the hour
     assert.equal(await keysIn(store, 'files'), names.map((name) => `files/${name}`).sort());
+    await storage.write(({ connection }) => connection.query('update sweeps set begun_at = begun_at - 3600000'));
+    const leaving = AbortSignal.abort(new Error('the host ends'));
+    await objects(true).sweep(leaving); // leaves the sweep to the next one
     await objects(true).sweep(NEVER);
     assert.equal(await keysIn(store, 'files'), ['files/foreign', 'files/row-1', 'files/row-2']);
   });
 
-  Store('are read to the end also when they are removed meanwhile', async ({ store }) => {
+  Store('are read to the end also when they are removed meanwhile', async ({ store, storage }) => {
     const objects = new RowObjects({
-      ...{ store, folder: 'files', names: /^(.+)$/, log: silentLogger },
+      ...{ store, storage, folder: 'files', names: /^(.+)$/, log: silentLogger },
       isNeeded: async () => true,
     });
     const bytes = Buffer.from('content');
@@ -170,7 +182,7 @@ function storeTests(stores: TestStores): void {
     });
     await objects.write('y', inChunks(bytes, 2));
     const gone = new RowObjects({
-      ...{ store: removing, folder: 'files', names: /^(.+)$/, log: silentLogger },
+      ...{ store: removing, storage, folder: 'files', names: /^(.+)$/, log: silentLogger },
       isNeeded: async () => true,
     });
     await errorOf(gone.open({ name: 'y', bytes: 7, sha256: undefined }), LostObject);

@@ -2,6 +2,7 @@ import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { toErrorRecord } from '../../base/core/errors.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
+import type { Storage } from '../storage/index.ts';
 import { type LocalCopy, LostObject, type ObjectStore, type StoredObject, type Written } from './object-store.ts';
 
 /**
@@ -9,11 +10,15 @@ import { type LocalCopy, LostObject, type ObjectStore, type StoredObject, type W
  * takes hours, must not cost an object.
  */
 const GRACE_MS = 86_400_000;
-/** A store may be asked for money, so it is not listed often. */
+/** A store may be asked for money, so it is not listed often, and by one host of all. */
 const SWEEP_EVERY_MS = 3_600_000;
+/** How often a host looks whether it is time. */
+const LOOK_EVERY_MS = 600_000;
 
 export interface RowObjectsOptions {
   readonly store: ObjectStore;
+  /** Decides which host sweeps. */
+  readonly storage: Pick<Storage, 'write'>;
   /** The folder of these objects in the store. */
   readonly folder: string;
   /** Matches the name of an object, below the folder; the group is the id of the row that needs it. */
@@ -34,7 +39,7 @@ export interface NamedObject extends Omit<StoredObject, 'key'> {
  */
 export class RowObjects {
   readonly #options: RowObjectsOptions;
-  #sweptAt = Number.NEGATIVE_INFINITY;
+  #lookedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: RowObjectsOptions) {
     this.#options = options;
@@ -84,14 +89,21 @@ export class RowObjects {
       }
   }
 
-  /** Removes what killed hosts left, at most once in an hour. */
+  /** Removes what killed hosts left, unless a host has done so in the last hour. */
   async sweep(signal: AbortSignal): Promise<void> {
-    if (performance.now() - this.#sweptAt < SWEEP_EVERY_MS) return;
-    try {
-      await this.#sweep(signal);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-    }
+    if (performance.now() - this.#lookedAt < LOOK_EVERY_MS) return;
+    const { store, storage, folder } = this.#options;
+    const name = `${store.address}/${folder}`;
+    const begunAt = await storage.write(({ sweeps }) => sweeps.claim(name, SWEEP_EVERY_MS));
+    if (begunAt !== undefined)
+      try {
+        await this.#sweep(signal);
+      } catch (error) {
+        await storage.write(({ sweeps }) => sweeps.release(name, begunAt));
+        if (signal.aborted) return;
+        throw error;
+      }
+    this.#lookedAt = performance.now();
   }
 
   async #sweep(signal: AbortSignal): Promise<void> {
@@ -99,11 +111,10 @@ export class RowObjects {
     const before = Date.now() - GRACE_MS;
     await store.removeUnfinished(folder, before, signal);
     for await (const { key, modifiedAt } of store.list(folder, signal)) {
-      if (signal.aborted) return;
+      signal.throwIfAborted();
       const [, id] = names.exec(key.slice(folder.length + 1)) ?? [];
       if (id !== undefined && modifiedAt < before && !(await isNeeded(id))) await store.remove(key);
     }
-    this.#sweptAt = performance.now();
   }
 
   #keyed({ name, bytes, sha256 }: NamedObject): StoredObject {

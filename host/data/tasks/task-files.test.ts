@@ -107,6 +107,7 @@ Files('removes files that a killed host left: of tasks that were not stored, and
     await writeFile(join(context.dir, 'tasks', id, '0'), 'left');
   }
   for (const id of [done, failed, running, unknown]) await utimes(join(context.dir, 'tasks', id, '0'), 1, 1);
+  await next.storage.write(({ connection }) => connection.query('delete from sweeps')); // an hour later
   await next.queue.start();
   const kept = (): Promise<string[]> => readdir(join(context.dir, 'tasks'));
   while ((await kept()).some((id) => id === done || id === unknown))

@@ -30,6 +30,7 @@ export class TaskFiles {
   constructor({ objects, storage, log }: TaskFilesOptions) {
     this.#bytes = new RowObjects({
       store: objects,
+      storage,
       folder: 'tasks',
       names: NAMES,
       isNeeded: async (id) => {

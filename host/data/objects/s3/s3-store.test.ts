@@ -13,6 +13,8 @@ import { networkOf } from '../../../io/outgoing/index.ts';
 import { startObjectServer } from '../../../test/helpers/database/object-server.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
 import { skip } from '../../../test/skip.ts';
+import { sqliteDatabases, sqliteModule } from '../../storage/fixtures/databases.ts';
+import { Storage } from '../../storage/index.ts';
 import { FAULTS, FaultyServer } from '../fixtures/faulty-server.ts';
 import { LostObject, RowObjects } from '../index.ts';
 import { openBucket, type ObjectStoreConfig } from '../open-store.ts';
@@ -22,7 +24,11 @@ const Bucket = suite('a bucket');
 const folder = mkdtempSync(join(tmpdir(), 'aana-bucket-'));
 const copies = join(folder, 'copies');
 mkdirSync(copies);
-Bucket.after(() => rmSync(folder, { recursive: true }));
+const databases = sqliteDatabases();
+Bucket.after(async () => {
+  await databases.end();
+  rmSync(folder, { recursive: true });
+});
 
 const network = networkOf({
   ...{ httpProxy: null, httpsProxy: null, noProxy: [], proxyResolves: false, authorityFiles: [] },
@@ -121,8 +127,9 @@ Bucket('that never answers does not hold up the end of a sweep', async () => {
         else sweeping.abort();
       },
       async (store) => {
+        await using storage = new Storage({ config: await databases.create(), log: silentLogger, sqliteModule });
         const names = { folder: 'files', names: /^(.+)$/, isNeeded: async () => true };
-        await new RowObjects({ store, ...names, log: silentLogger }).sweep(sweeping.signal);
+        await new RowObjects({ store, storage, ...names, log: silentLogger }).sweep(sweeping.signal);
       },
     );
   }

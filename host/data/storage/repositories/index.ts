@@ -14,6 +14,7 @@ import { ResponseRepository } from './openai/responses.ts';
 import { UploadRepository } from './openai/uploads.ts';
 import { VectorStoreFileRepository } from './openai/vector-store-files.ts';
 import { VectorStoreRepository } from './openai/vector-stores.ts';
+import { SweepRepository } from './sweeps.ts';
 import { TaskRepository } from './tasks/tasks.ts';
 import { UsageRecordRepository } from './usage-records.ts';
 import { UserTokenRepository } from './user-tokens.ts';
@@ -50,6 +51,7 @@ export class Repositories {
   readonly hostKeys: HostKeyRepository;
   readonly controllers: ControllerRepository;
   readonly wantedDeployments: WantedDeploymentRepository;
+  readonly sweeps: SweepRepository;
 
   constructor(connection: Connection) {
     this.connection = connection;
@@ -71,6 +73,7 @@ export class Repositories {
     this.hostKeys = new HostKeyRepository(connection);
     this.controllers = new ControllerRepository(connection);
     this.wantedDeployments = new WantedDeploymentRepository(connection);
+    this.sweeps = new SweepRepository(connection);
   }
 
   /**
