@@ -15,7 +15,6 @@ import {
   SharedBuckets,
   UserLimits,
 } from '../data/access/index.ts';
-import { ARTIFACTS_DIR, TASK_FILES_DIR } from '../io/artifacts/index.ts';
 import { BackgroundResponses, Batches, StoredResponses, VectorStores } from '../apis/openai/index.ts';
 import { childEnvironment, type Config } from '../base/config/index.ts';
 import { deferred } from '../base/core/deferred.ts';
@@ -172,11 +171,8 @@ export class Services {
     this.#helpers = new HelperRuns({ env: childEnvironment(config), log: inArea(log, 'application'), weightOf });
     this.deployments = new DeploymentManager({
       log: inArea(log, 'deployments'),
-      env: {
-        ...childEnvironment(config),
-        [ARTIFACTS_DIR]: this.artifactsDir,
-        [TASK_FILES_DIR]: this.#objects.localRoot('tasks'),
-      },
+      env: childEnvironment(config),
+      artifacts: { roots: [this.artifactsDir, this.#objects.localRoot('tasks')], copies: this.artifactsDir },
       definitions,
       telemetry,
       weightOf,

@@ -30,7 +30,7 @@ const READERS: Readonly<Record<string, string>> = {
   'apis/http/dashboard/page/format.ts': 'a time for people',
   'apis/http/server/certificate.ts': 'compared with the end of a certificate',
   'io/media/cache/media-cache.ts': 'compared with the times of files, and with dates of other servers',
-  'io/media/temp-folders.ts': 'compared with the time of a folder, and part of a name',
+  'io/artifacts/temp-folders.ts': 'compared with the time of a folder, and part of a name',
   'setup/models/import-model.ts': 'the time of a model, for people',
   'setup/models/kept-conversion.ts': 'the time of a model, for people',
   'setup/models/store.ts': 'the time of a model, for people',

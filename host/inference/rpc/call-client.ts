@@ -43,6 +43,7 @@ interface OpenCall {
   readonly onSettled: ((loss?: Error) => void) | undefined;
   readonly feed: FeedSender | undefined;
   readonly meter: UsageMeter | undefined;
+  readonly args: Readonly<Record<string, unknown>>;
   /** Stops listening to the caller's signal, and closes its feed. */
   release(): void;
 }
@@ -68,6 +69,7 @@ export class CallClient {
         onValues: () => {},
         onEnd: () => resolve(null),
         onError: reject,
+        args,
       };
       this.#open((id) => callFrame(id, method, args, false, options), sink, options);
     });
@@ -92,6 +94,7 @@ export class CallClient {
       },
       onEnd: (value: unknown) => queue.end(value),
       onError: (error: unknown) => queue.fail(error),
+      args,
     };
     const id = this.#open((callId) => callFrame(callId, method, args, true, options), sink, options);
     return acknowledging(queue, (values) => {
@@ -102,7 +105,14 @@ export class CallClient {
   /** Gives the replica another spec. This is not counted as a call. */
   reconfigure(spec: unknown): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const sink = { isBegun: true, onValue: resolve, onValues: () => {}, onEnd: () => resolve(null), onError: reject };
+      const sink = {
+        isBegun: true,
+        onValue: resolve,
+        onValues: () => {},
+        onEnd: () => resolve(null),
+        onError: reject,
+        args: {},
+      };
       this.#open((id) => ({ type: 'reconfigure', id, spec }), sink, {});
     });
   }
@@ -122,6 +132,9 @@ export class CallClient {
         return;
       case 'result':
         this.#close(frame.id, (call) => call.onValue(frame.value));
+        return;
+      case 'bytes':
+        this.#close(frame.id, (call) => call.onValue(frame.bytes));
         return;
       case 'end':
         this.#close(frame.id, (call) => call.onEnd(frame.value));
@@ -143,6 +156,11 @@ export class CallClient {
   /** Returns the meter of an open call. */
   meterOf(id: number): UsageMeter | undefined {
     return this.#calls.get(id)?.meter;
+  }
+
+  /** Returns the arguments of an open call. */
+  argsOf(id: number): Readonly<Record<string, unknown>> | undefined {
+    return this.#calls.get(id)?.args;
   }
 
   /** Ends every open call with `error`, or with `notBegun` if the other end did not say that it has begun the call. */

@@ -10,6 +10,7 @@ type CallFrame = Extract<CallRequest, { type: 'call' }>;
 
 interface RunningCall {
   readonly id: number;
+  readonly args: Readonly<Record<string, unknown>>;
   /** The call of this end for which a stream is made. */
   readonly streamOf: number | undefined;
   readonly controller: AbortController;
@@ -34,6 +35,15 @@ export interface CallPlaces {
   end(): void;
 }
 
+/** A call that runs. */
+export interface ServedCallFacts {
+  /** Its number, as its method gets it. */
+  readonly id: number;
+  readonly args: Readonly<Record<string, unknown>>;
+  /** Aborted when it was cancelled. */
+  readonly signal: AbortSignal;
+}
+
 export interface CallServerOptions {
   /** Returns the facts of the request that a call is for. Default: those that its frame has. */
   readonly contextOf?: ((frame: CallFrame) => RequestContext) | undefined;
@@ -41,6 +51,8 @@ export interface CallServerOptions {
   readonly places?: CallPlaces | undefined;
   /** Added to the number of a call, for methods. Default: 0. */
   readonly firstNumber?: number | undefined;
+  /** Called when a call has ended. */
+  readonly onEnded?: (() => void) | undefined;
 }
 
 /** The answering end of a connection. Runs all calls of the other end at the same time. */
@@ -50,6 +62,7 @@ export class CallServer {
   readonly #contextOf: (frame: CallFrame) => RequestContext;
   readonly #places: CallPlaces | undefined;
   readonly #firstNumber: number;
+  readonly #onEnded: (() => void) | undefined;
   readonly #calls = new Map<number, RunningCall>();
   readonly #pending = new Map<number, unknown[]>();
   #flushing = false;
@@ -57,13 +70,14 @@ export class CallServer {
   constructor(
     methods: ServedMethods,
     send: (frame: CallAnswer) => void,
-    { contextOf = ({ context }) => fromWireContext(context), places, firstNumber = 0 }: CallServerOptions = {},
+    { contextOf = ({ context }) => fromWireContext(context), places, firstNumber = 0, onEnded }: CallServerOptions = {},
   ) {
     this.#methods = methods;
     this.#send = send;
     this.#contextOf = contextOf;
     this.#places = places;
     this.#firstNumber = firstNumber;
+    this.#onEnded = onEnded;
   }
 
   /** Throws `ReplicaProtocolError` for a call whose number is in use. */
@@ -99,6 +113,7 @@ export class CallServer {
     }
     const call: RunningCall = {
       id: frame.id,
+      args: frame.args,
       streamOf: frame.stream ? frame.parent : undefined,
       controller: new AbortController(),
       feed:
@@ -117,17 +132,18 @@ export class CallServer {
       const args = call.feed && frame.feed !== undefined ? { ...frame.args, [frame.feed]: call.feed } : frame.args;
       const progress = frame.progress === true ? this.#reporter(call) : undefined;
       const { signal } = call.controller;
-      const { multiplexedModelId, unchecked } = frame;
+      const { multiplexedModelId, unchecked, parent } = frame;
       const id = this.#firstNumber + frame.id;
-      const context = { signal, progress, id, multiplexedModelId, unchecked };
+      const context = { signal, progress, id, parent, multiplexedModelId, unchecked };
       const answer = method(args, Object.assign(this.#contextOf(frame), context));
       if (frame.stream) await this.#runStream(call, answer);
-      else this.#answer({ type: 'result', id: frame.id, value: await answer });
+      else this.#answer(resultOf(frame.id, await answer));
     } catch (error) {
       this.#answer({ type: 'error', id: frame.id, error: toErrorRecord(error) });
     } finally {
       this.#calls.delete(frame.id);
       this.#places?.end();
+      this.#onEnded?.();
     }
   }
 
@@ -153,6 +169,12 @@ export class CallServer {
   /** Cancels the streams that the other end has made for a call of this end and left open. */
   cancelStreamsOf(parent: number): void {
     for (const { id, streamOf } of this.#calls.values()) if (streamOf === parent) this.cancel(id);
+  }
+
+  /** Returns the calls that run, also those that were cancelled and have not ended yet. */
+  *running(): Generator<ServedCallFacts, void> {
+    for (const { id, args, controller } of this.#calls.values())
+      yield { id: this.#firstNumber + id, args, signal: controller.signal };
   }
 
   cancelAll(): void {
@@ -228,7 +250,7 @@ export class CallServer {
   }
 
   /** Sends the last frame of a call, after all values of its stream. */
-  #answer(frame: Extract<CallAnswer, { type: 'result' | 'end' | 'error' }>): void {
+  #answer(frame: Extract<CallAnswer, { type: 'result' | 'bytes' | 'end' | 'error' }>): void {
     this.#flush();
     const failure = this.#calls.get(frame.id)?.failure;
     try {
@@ -238,6 +260,9 @@ export class CallServer {
     }
   }
 }
+
+const resultOf = (id: number, value: unknown): Extract<CallAnswer, { type: 'result' | 'bytes' }> =>
+  value instanceof Uint8Array ? { type: 'bytes', id, bytes: value } : { type: 'result', id, value };
 
 /** Returns two smaller parts, or undefined for a single value. */
 function halved(batches: readonly Batch[]): readonly (readonly Batch[])[] | undefined {

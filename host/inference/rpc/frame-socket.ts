@@ -21,6 +21,7 @@ const OF_CALLS: ReadonlySet<Frame['type']> = new Set([
   'feed',
   'fed',
   'result',
+  'bytes',
   'chunks',
   'end',
   'error',

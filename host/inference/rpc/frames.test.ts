@@ -10,7 +10,7 @@ const FRAMES: readonly Frame[] = [
     type: 'start',
     implementation: 'file:///x.js',
     spec: { model: 'café', n: 1 },
-    artifactsDirs: ['/tmp/é'],
+    artifacts: { roots: ['/tmp/é'], copies: '/tmp' },
     maxOngoing: 2,
   },
   { type: 'bounds', maxOngoing: 3 },
@@ -38,6 +38,8 @@ const FRAMES: readonly Frame[] = [
   { type: 'progress', fraction: 0.5, text: 'loading' },
   { type: 'log', level: 'info', message: 'm', fields: { a: 1 } },
   { type: 'result', id: 2, value: [1, 2, { three: 3 }] },
+  { type: 'bytes', id: 2 ** 40, bytes: Buffer.from([0, 255, 128, 10]) },
+  { type: 'bytes', id: 3, bytes: Buffer.alloc(0) },
   {
     type: 'chunks',
     batches: [
@@ -82,6 +84,8 @@ Protocol('over the limit are refused', () => {
   const error = caught(() => encodeFrame({ type: 'result', id: 1, value: 'x'.repeat(100) }, 100));
   assert.is(error.name, 'MessageTooLarge');
   assert.match(error.message, 'limit of 100');
+  const bytes = caught(() => encodeFrame({ type: 'bytes', id: 1, bytes: Buffer.alloc(94) }, 100));
+  assert.match(bytes.message, 'a bytes frame of 101 bytes');
 });
 
 const REFUSED: readonly (readonly [what: string, bytes: Buffer])[] = [
@@ -93,6 +97,7 @@ const REFUSED: readonly (readonly [what: string, bytes: Buffer])[] = [
   ['that are JSON but no object', raw(5, 5, '[12]')],
   ['that lack a field', raw(3, 3, '{}')],
   ['with a field of another type', raw(12, 3, '{"id":"one"}'.slice(0, 11))],
+  ['of bytes without a number', raw(4, 32, 'abc')],
   ['with null for an object', raw(23, 23, '{"id":1,"error":null}  ')],
 ];
 for (const [what, bytes] of REFUSED) {

@@ -36,6 +36,8 @@ export type CallAnswer =
   /** The call has a place and runs. Sent before anything of it is done, only by replicas. */
   | { readonly type: 'begun'; readonly id: number }
   | { readonly type: 'result'; readonly id: number; readonly value: unknown }
+  /** The result of a call that returned bytes. */
+  | { readonly type: 'bytes'; readonly id: number; readonly bytes: Uint8Array }
   /** All values of all streams since the previous frame of this type: one frame for each step of the engine. */
   | {
       readonly type: 'chunks';
@@ -68,6 +70,17 @@ export interface ReplicaAddress {
   readonly token: string;
 }
 
+/** The method of a host that returns bytes of an artifact for a call: `id`, and `from`, the place of the first byte. */
+export const READ_ARTIFACT = 'read_artifact';
+
+/** Folders of a replica for artifacts. */
+export interface ArtifactFolders {
+  /** Folders of hosts, in which it finds artifacts if it is on their machine. */
+  readonly roots: readonly string[];
+  /** A folder for copies of artifacts that it does not find. It is made when it is needed. */
+  readonly copies: string;
+}
+
 /** A frame from a host to a replica on a connection that the host has made. `hello` is the first one. */
 export type DataRequest = { readonly type: 'hello'; readonly token: string } | CallRequest | CallAnswer;
 
@@ -86,7 +99,7 @@ export type HostFrame =
       readonly type: 'start';
       readonly implementation: string;
       readonly spec: unknown;
-      /** Folders of artifacts. */ readonly artifactsDirs: readonly string[];
+      /** Absent: it gets no artifacts. */ readonly artifacts?: ArtifactFolders | undefined;
       /** Calls that the replica runs at the same time, of all hosts together. */ readonly maxOngoing: number;
       /** Where it listens for further hosts. Absent: it has only this connection. */
       readonly listen?: ReplicaAddress | undefined;
@@ -135,6 +148,7 @@ const REQUESTS: ReadonlySet<string> = new Set<CallRequest['type']>(['call', 'can
 const ANSWERS: ReadonlySet<string> = new Set<CallAnswer['type']>([
   'begun',
   'result',
+  'bytes',
   'chunks',
   'end',
   'error',
@@ -148,7 +162,8 @@ export const isCallAnswer = (frame: Frame): frame is CallAnswer => ANSWERS.has(f
 
 /**
  * A frame on the wire: the length of the rest as 4 big-endian bytes, one byte for the type, and the other fields as a
- * JSON object. The numbers of types never change.
+ * JSON object; of `bytes` the number of the call as 6 big-endian bytes, and the bytes. The numbers of types never
+ * change.
  */
 const TYPE_CODES: Readonly<Record<Frame['type'], number>> = {
   start: 1,
@@ -178,6 +193,7 @@ const TYPE_CODES: Readonly<Record<Frame['type'], number>> = {
   load: 29,
   full: 30,
   begun: 31,
+  bytes: 32,
 };
 
 const TYPES_BY_CODE = new Map(Object.entries(TYPE_CODES).map(([type, code]) => [code, type]));
@@ -202,6 +218,7 @@ const REQUIRED: Readonly<
   progress: { text: 'string' },
   log: { level: 'string', message: 'string', fields: 'object' },
   result: { id: 'number' },
+  bytes: {}, // not JSON
   chunks: { batches: 'array' },
   end: { id: 'number' },
   error: { id: 'number', error: 'object' },
@@ -216,6 +233,8 @@ const REQUIRED: Readonly<
 };
 
 const HEADER_BYTES = 5;
+/** Of the number of the call in front of bytes. */
+const NUMBER_BYTES = 6;
 /** An hour of speech with word times is about 3 MB. */
 export const MAX_FRAME_BYTES: number = 64 * 1024 * 1024;
 
@@ -232,16 +251,28 @@ export function protocolError(message: string): AanaError {
 
 /** Encodes a frame. Throws when it is larger than {@link MAX_FRAME_BYTES}, or cannot be represented as JSON. */
 export function encodeFrame(frame: Frame, maxBytes: number = MAX_FRAME_BYTES): Buffer {
+  if (frame.type === 'bytes') {
+    const encoded = frameOf(frame.type, NUMBER_BYTES + frame.bytes.length, maxBytes);
+    encoded.writeUIntBE(frame.id, HEADER_BYTES, NUMBER_BYTES);
+    encoded.set(frame.bytes, HEADER_BYTES + NUMBER_BYTES);
+    return encoded;
+  }
   const { type, ...fields } = frame;
   const json = JSON.stringify(fields);
-  const length = 1 + Buffer.byteLength(json);
+  const encoded = frameOf(type, Buffer.byteLength(json), maxBytes);
+  encoded.write(json, HEADER_BYTES);
+  return encoded;
+}
+
+/** Returns a frame with room for `contentBytes` bytes after its header. */
+function frameOf(type: Frame['type'], contentBytes: number, maxBytes: number): Buffer {
+  const length = 1 + contentBytes;
   if (length > maxBytes)
     throw fail('MessageTooLarge', `a ${type} frame of ${length} bytes is over the limit of ${maxBytes}`);
-  const bytes = Buffer.allocUnsafe(4 + length);
-  bytes.writeUInt32BE(length, 0);
-  bytes.writeUInt8(TYPE_CODES[type], 4);
-  bytes.write(json, HEADER_BYTES);
-  return bytes;
+  const frame = Buffer.allocUnsafe(4 + length);
+  frame.writeUInt32BE(length, 0);
+  frame.writeUInt8(TYPE_CODES[type], 4);
+  return frame;
 }
 
 /** Decodes frames from a stream of bytes. It must not be used again after it threw an error. */
@@ -306,6 +337,7 @@ export class FrameDecoder {
 function parseFrame(bytes: Buffer): Frame {
   const type = TYPES_BY_CODE.get(bytes.readUInt8(4));
   if (type === undefined) throw protocolError(`received a frame of unknown type ${bytes.readUInt8(4)}`);
+  if (type === 'bytes') return parseBytes(bytes.subarray(HEADER_BYTES));
   const fields = parseJson(bytes.toString('utf8', HEADER_BYTES), type);
   for (const [key, wanted] of Object.entries(REQUIRED[type as Frame['type']])) {
     const value = fields[key];
@@ -313,6 +345,11 @@ function parseFrame(bytes: Buffer): Frame {
     if (!fits) throw protocolError(`received a ${type} frame without ${key}`);
   }
   return { ...fields, type } as Frame;
+}
+
+function parseBytes(content: Buffer): Frame {
+  if (content.length < NUMBER_BYTES) throw protocolError('received a bytes frame without id');
+  return { type: 'bytes', id: content.readUIntBE(0, NUMBER_BYTES), bytes: content.subarray(NUMBER_BYTES) };
 }
 
 function parseJson(text: string, type: string): Record<string, unknown> {

@@ -4,6 +4,8 @@ import type { RequestContext } from '../../base/core/request-context.ts';
 export interface CallContext extends RequestContext {
   /** Number of the call, if it came from another process; see {@link RequestContext.call}. */
   readonly id?: number | undefined;
+  /** Number of the call of this end for whose work the call is made. */
+  readonly parent?: number | undefined;
   /** The model that the caller has named, of a deployment with many. It is not passed on to further calls. */
   readonly multiplexedModelId?: string | undefined;
   /** Beginning of messages about the arguments, if their caller could check them only against JSON Schemas. */
@@ -19,8 +21,9 @@ export interface CallContext extends RequestContext {
 
 /**
  * A method returns a promise (one value) or an async iterable (a stream). The caller says which one it expects. Values
- * are JSON. A stream is pulled only as fast as its reader takes values, so `yield` waits for a slow reader.
- * An argument that is a feed is an async iterable of the values that the caller sends meanwhile; it can be read once.
+ * are JSON; one value may also be bytes. A stream is pulled only as fast as its reader takes values, so `yield` waits
+ * for a slow reader. An argument that is a feed is an async iterable of the values that the caller sends meanwhile; it
+ * can be read once.
  */
 export type ServedMethod = (
   args: Record<string, unknown>,

@@ -3,8 +3,8 @@ import { relative, sep } from 'node:path';
 import type { Artifact } from '../../base/schemas/index.ts';
 
 /**
- * Returns the artifact of a file below `root`. Processes with the same {@link ARTIFACTS_DIR} can open it. The file must
- * not change afterwards.
+ * Returns the artifact of a file below `root`. Processes that know `root` find it there, and others ask for its bytes.
+ * The file must not change afterwards.
  * @param sha256 of all bytes of the file, hexadecimal
  */
 export async function artifactOf(root: string, file: string, sha256: string): Promise<Artifact> {

@@ -4,38 +4,38 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { AanaError } from '../../base/core/errors.ts';
 import type { Artifact } from '../../base/schemas/index.ts';
-import { artifactFolders, artifactOf, artifactPath, ARTIFACTS_DIR, TASK_FILES_DIR, verifiedPath } from './index.ts';
+import { errorOf } from '../../test/helpers/error-of.ts';
+import { artifactOf, findGrowing, localArtifact, readArtifact } from './index.ts';
 
 const Artifacts = suite('artifacts');
 
 const base = mkdtempSync(join(tmpdir(), 'aana-artifacts-'));
 const root = join(base, 'root');
-mkdirSync(join(root, 'aana-host-1', 'scope'), { recursive: true });
-const file = join(root, 'aana-host-1', 'scope', 'a-0.f32');
+const scope = join(root, 'aana-host-1', 'scope');
+mkdirSync(scope, { recursive: true });
+const file = join(scope, 'a-0.f32');
 writeFileSync(file, 'twelve bytes');
 writeFileSync(join(base, 'secret'), 'twelve bytes');
 const sha256 = createHash('sha256').update('twelve bytes').digest('hex');
+const { signal } = new AbortController();
 Artifacts.after(() => rmSync(base, { recursive: true }));
 
-async function refusal(
-  artifact: Artifact,
-  at: readonly string[] = [root],
-  open: typeof artifactPath = artifactPath,
-): Promise<string> {
-  const error = await open(artifact, at).then(
-    (path) => new Error(`it gave ${path}`),
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof AanaError)) throw error;
-  return error.name;
+/** Returns the name of the error with which an id is refused, for one's own use and for that of another process. */
+async function refusal(artifact: Artifact, at: readonly string[] = [root]): Promise<string> {
+  const [own, other] = await Promise.all([
+    errorOf(localArtifact(artifact, at)),
+    errorOf(readArtifact({ file: artifact }, { id: artifact.id, from: 0 }, at, signal)),
+  ]);
+  assert.is(own.name, other.name);
+  return own.name;
 }
 
 Artifacts('are made by one process and opened by another process that knows the folder', async () => {
   const artifact = await artifactOf(root, file, sha256);
   assert.equal(artifact, { id: 'aana-host-1/scope/a-0.f32', bytes: 12, sha256 });
-  assert.is(readFileSync(await artifactPath(artifact, [root]), 'utf8'), 'twelve bytes');
+  assert.is(readFileSync((await localArtifact(artifact, [join(base, 'empty'), root])) ?? '', 'utf8'), 'twelve bytes');
+  assert.is(await localArtifact(artifact, [join(base, 'empty')]), undefined);
 });
 
 Artifacts('cannot name files outside of the folder', async () => {
@@ -51,40 +51,60 @@ Artifacts('cannot name files outside of the folder', async () => {
   ]) {
     assert.is(await refusal({ id, bytes: 12, sha256 }), 'ValidationError', id);
   }
-  assert.is(await refusal({ path: file, bytes: 12 } as unknown as Artifact), 'ValidationError');
+  const noId = { path: file, bytes: 12 } as unknown as Artifact;
+  assert.is((await errorOf(localArtifact(noId, [root]))).name, 'ValidationError');
 });
 
-Artifacts('that are missing, have another length, or have no folder cause an error with their id', async () => {
-  assert.is(await refusal({ id: 'aana-host-1/scope/b-0.f32', bytes: 12, sha256 }), 'ArtifactNotFound');
-  assert.is(await refusal({ id: 'aana-host-1/scope/a-0.f32', bytes: 13, sha256 }), 'ArtifactNotFound');
-  assert.is(await refusal({ id: 'aana-host-1/scope', bytes: 12, sha256 }), 'ArtifactNotFound');
-  assert.is(await refusal({ id: 'aana-host-1/scope/a-0.f32', bytes: 12, sha256 }, []), 'ArtifactNotFound');
-  symlinkSync('/dev/zero', join(root, 'aana-host-1', 'zero'));
-  assert.is(await refusal({ id: 'aana-host-1/zero', bytes: 0, sha256 }), 'ArtifactNotFound');
+Artifacts('are not reached through links, which lead anywhere', async () => {
+  symlinkSync('/dev/zero', join(scope, 'zero'));
+  symlinkSync(join(base, 'secret'), join(scope, 'link'));
+  symlinkSync(base, join(root, 'up'));
+  for (const [id, bytes] of [
+    ['aana-host-1/scope/zero', 0],
+    ['aana-host-1/scope/link', 12],
+    ['up/secret', 12],
+    ['aana-host-1/scope', 12],
+  ] as const)
+    assert.is(await refusal({ id, bytes, sha256 }), 'ArtifactNotFound', id);
+  const linked = join(base, 'linked');
+  symlinkSync(root, linked);
+  const artifact = await artifactOf(root, file, sha256);
+  assert.is(await localArtifact(artifact, [linked]), join(linked, artifact.id), 'the folder itself may be one');
 });
 
-Artifacts('are found in each folder that the host has named', async () => {
-  const folders = artifactFolders({ [ARTIFACTS_DIR]: join(base, 'empty'), [TASK_FILES_DIR]: root, OTHER: base });
-  assert.equal(folders, [join(base, 'empty'), root]);
-  assert.is(await artifactPath({ id: 'aana-host-1/scope/a-0.f32', bytes: 12, sha256 }, folders), file);
-  assert.is(await refusal({ id: 'aana-host-1/scope/b-0.f32', bytes: 12, sha256 }, folders), 'ArtifactNotFound');
-  assert.equal(artifactFolders({ [ARTIFACTS_DIR]: '' }), []);
+Artifacts('with another length cause an error that says so', async () => {
+  const error = await errorOf(localArtifact({ id: 'aana-host-1/scope/a-0.f32', bytes: 13, sha256 }, [root]));
+  assert.is(error.name, 'ArtifactNotFound');
+  assert.match(error.message, 'it has 12 bytes, not 13');
 });
 
-Artifacts('are verified by all of their bytes on request', async () => {
-  const large = join(root, 'aana-host-1', 'large');
-  const bytes = Buffer.alloc(1_000_003, 7);
-  writeFileSync(large, bytes);
-  const artifact = await artifactOf(root, large, createHash('sha256').update(bytes).digest('hex'));
-  assert.is(await verifiedPath(artifact, [root]), large);
-  bytes[999_999] = 8;
-  writeFileSync(large, bytes);
-  assert.is(await artifactPath(artifact, [root]), large, 'the length is the same');
-  assert.is(await refusal(artifact, [root], verifiedPath), 'ArtifactNotFound');
-  const ended = new Error('the run has ended');
-  assert.ok(
-    await verifiedPath(artifact, [root], AbortSignal.abort(ended)).catch((error: Error) => error.name === 'AbortError'),
-  );
+Artifacts('are given only to a call that names them, wherever in its arguments', async () => {
+  const artifact = await artifactOf(root, file, sha256);
+  const { id } = artifact;
+  const text = async (args: Record<string, unknown> | undefined, from = 7): Promise<string> =>
+    Buffer.from(await readArtifact(args, { id, from }, [root], signal)).toString();
+  for (const args of [
+    { artifact },
+    { audio_batch: [{ channels: [{ samples: 3, artifact }], sample_rate: 16_000 }] },
+    { dialog: { messages: [{ content: [{ image: { width: 1, pixels: artifact } }] }], prefix: null } },
+  ])
+    assert.is(await text(args), 'bytes');
+  for (const args of [undefined, {}, { text: id }, { id }, { artifact: { ...artifact, id: `${id}x` } }])
+    assert.match((await errorOf(text(args))).message, 'no running call names it');
+  assert.is(await text({ artifact }, 12), '', 'its end');
+  for (const from of [-1, 0.5, Number.NaN, '0', null] as number[])
+    assert.is((await errorOf(text({ artifact }, from))).name, 'ValidationError', String(from));
+});
+
+Artifacts('that grow are found where all of their files are', async () => {
+  const [one, two] = ['aana-host-1/scope/g-0', 'aana-host-1/scope/g-1'];
+  writeFileSync(join(root, one), '');
+  assert.is(await findGrowing([one, two], 'aana-host-1/scope/g.end', [root]), undefined);
+  writeFileSync(join(root, two), '');
+  assert.equal(await findGrowing([one, two], 'aana-host-1/scope/g.end', [base, root]), {
+    files: [join(root, one), join(root, two)],
+    end: join(scope, 'g.end'),
+  });
 });
 
 Artifacts.run();

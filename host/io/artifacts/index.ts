@@ -1,4 +1,6 @@
-export { artifactFolders, ARTIFACTS_DIR, TASK_FILES_DIR } from './artifact-folders.ts';
+export { ArtifactCopies } from './artifact-copies.ts';
 export { artifactOf } from './artifact-of.ts';
-export { artifactPath, verifiedPath } from './artifact-path.ts';
-export { growingPaths } from './growing-paths.ts';
+export { findGrowing, type GrowingFiles, localArtifact, notFound } from './find-artifact.ts';
+export { artifactsIn } from './named-artifacts.ts';
+export { readArtifact } from './read-artifact.ts';
+export { ProcessFolder, removeStaleFolders } from './temp-folders.ts';

@@ -12,7 +12,7 @@ import { DecodedImage } from './decoded-image.ts';
 import { diskFullError } from './errors.ts';
 import { Limiter } from '../../base/core/async/limiter.ts';
 import { MediaTelemetry } from './media-telemetry.ts';
-import { ProcessFolder, removeStaleFolders } from './temp-folders.ts';
+import { ProcessFolder, removeStaleFolders } from '../artifacts/index.ts';
 import { HeldVideo } from './video/held-video.ts';
 import type { AudioChannels, MediaOptions, MediaSource, UploadedFile } from './types.ts';
 import { MediaScope, type SharedByScopes } from './scope.ts';

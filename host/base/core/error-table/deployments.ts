@@ -151,7 +151,11 @@ export const DEPLOYMENTS = {
       'and the call could not be repeated.',
     data: ['deployment?', 'replica?', 'signal?', 'planned?'],
   },
-  ArtifactNotFound: { kind: 'internal', when: 'Decoded audio for a deployment is missing.', data: ['id?'] },
+  ArtifactNotFound: {
+    kind: 'internal',
+    when: 'A deployment cannot get decoded audio, a picture or an upload: it is missing, or its bytes are wrong.',
+    data: ['id?'],
+  },
   ReplicaNotReady: { kind: 'unavailable', when: 'The replica does not accept calls yet.' },
   DeploymentNotFound: { kind: 'not-found', when: 'No deployment has this name.' },
   HandleNotDeclared: {

@@ -28,6 +28,8 @@ export interface DeploymentStarterOptions {
   readonly network?: Readonly<Record<string, unknown>> | undefined;
   /** Folder for the sockets on which replicas listen for further hosts. Default: they have none. */
   readonly socketsDir?: string | undefined;
+  /** Folders of the artifacts of this host, and where replicas keep copies. Default: there are no artifacts. */
+  readonly artifacts?: ReplicaSetOptions['artifacts'];
   /** Builds the library for images in prompts. */
   readonly buildImages?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   /** Added to the niceness of replicas. Default: 10. */
@@ -131,6 +133,7 @@ export class DeploymentStarter {
       telemetry: this.#options.telemetry,
       weightOf: this.#options.weightOf,
       socketsDir: this.#options.socketsDir,
+      artifacts: this.#options.artifacts,
       onChange: () => this.#others.onChange(),
       fence: this.#options.fence,
       ...this.#options.simulated,

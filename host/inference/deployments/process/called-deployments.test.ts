@@ -10,10 +10,10 @@ import { RequestScope } from '../../../base/core/async/request-scope.ts';
 import { AsyncQueue } from '../../../base/core/async/async-queue.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { ReaderDeployment } from '../../../application/fixtures/reader-deployment.ts';
-import { ARTIFACTS_DIR, artifactOf } from '../../../io/artifacts/index.ts';
+import { artifactOf } from '../../../io/artifacts/index.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
 import { until } from '../../replicas/fixtures/sample-sets.ts';
-import { DeploymentManager } from '../manager/deployment-manager.ts';
+import { DeploymentManager, type DeploymentManagerOptions } from '../manager/deployment-manager.ts';
 import { RelayDeployment } from '../fixtures/relay-deployment.ts';
 import { SentimentDeployment } from '../fixtures/sentiment-deployment.ts';
 import type { HandleOf } from '../handle/typed-handle.ts';
@@ -24,9 +24,9 @@ type Relay = HandleOf<typeof RelayDeployment>;
 type Facts = Record<string, unknown>;
 
 const open = new Set<DeploymentManager>();
-const newManager = (env: NodeJS.ProcessEnv = {}): DeploymentManager => {
+const newManager = (artifacts?: DeploymentManagerOptions['artifacts']): DeploymentManager => {
   const models = { pull: async (id: string) => ({ path: id }) };
-  const manager = new DeploymentManager({ log: silentLogger, models, env: { ...process.env, ...env } });
+  const manager = new DeploymentManager({ log: silentLogger, models, env: process.env, artifacts });
   open.add(manager);
   return manager;
 };
@@ -372,7 +372,7 @@ Called('passes files on', async () => {
     await writeFile(join(folder, 'scope', 'file'), content);
     const sha256 = createHash('sha256').update(content).digest('hex');
     const file = await artifactOf(folder, join(folder, 'scope', 'file'), sha256);
-    const manager = newManager({ [ARTIFACTS_DIR]: folder });
+    const manager = newManager({ roots: [folder], copies: folder });
     manager.register('reader', ReaderDeployment.options());
     manager.register('relay', RelayDeployment.options({ handles: { next: 'reader' } }));
     await manager.start();

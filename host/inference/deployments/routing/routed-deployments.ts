@@ -18,6 +18,8 @@ export interface RoutedDeploymentsOptions {
   readonly log: Logger;
   /** Returns the definition of a type that this process has; undefined for other types. */
   readonly definitionOf: DefinitionOf;
+  /** Folders of the artifacts of this host. Default: there are none. */
+  readonly artifactRoots?: readonly string[] | undefined;
   /** Default: no reports. */
   readonly telemetry?: Telemetry | undefined;
   /** Simulated clock, random numbers and connections. */
@@ -139,9 +141,9 @@ export class RoutedDeployments {
   }
 
   #add(name: string, facts: DeploymentFacts, routes: DeploymentRoutes): RoutedDeployment {
-    const { log, telemetry, definitionOf, simulated } = this.#options;
+    const { log, telemetry, definitionOf, artifactRoots, simulated } = this.#options;
     const set = new RoutedSet({
-      ...{ deployment: name, shared: sharedOf(routes), log, telemetry, clock: this.#clock },
+      ...{ deployment: name, shared: sharedOf(routes), log, telemetry, artifactRoots, clock: this.#clock },
       random: simulated?.random ?? Math.random,
       connect: simulated?.connect ?? connectReplica,
       served: servedCalls(

@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../../base/core/clock.ts';
 import { cancelledError, fail, toErrorRecord } from '../../../base/core/errors.ts';
 import { CallClient, type RpcCallOptions } from '../../rpc/call-client.ts';
-import { CallServer } from '../../rpc/call-server.ts';
+import { CallServer, type ServedCallFacts } from '../../rpc/call-server.ts';
 import { type CallAnswer, type CallRequest, isCallAnswer, type LoadFrame, protocolError } from '../../rpc/frames.ts';
 import type { ServedMethods } from '../../rpc/method.ts';
 import type { StartContext } from '../process/implementation.ts';
@@ -21,6 +21,8 @@ interface Open extends Connection {
   readonly client: CallClient;
   /** Whether the other end is still there. */
   isOpen: boolean;
+  /** Returns its calls that have not ended. */
+  running(): Iterable<ServedCallFacts>;
   cancelAll(): void;
 }
 
@@ -36,6 +38,8 @@ export class Connections {
   /** Those that are open, or have running calls. */
   readonly #open = new Map<number, Open>();
   #methods: ServedMethods | undefined;
+  /** Called when a call has ended. */
+  onEnded: (() => void) | undefined;
   /** What the implementation asks other deployments. A call for another call goes back over the connection of that. */
   readonly host: StartContext['host'] = {
     call: async (method, args, options = {}) => {
@@ -75,7 +79,8 @@ export class Connections {
       const { id } = frame;
       if (!Number.isSafeInteger(id) || id < 0 || id >= NUMBERS) throw protocolError(`${id} is no number of a call`);
       if (this.#methods) {
-        server ??= new CallServer(this.#methods, send, { places, firstNumber: number * NUMBERS });
+        const onEnded = (): void => this.onEnded?.();
+        server ??= new CallServer(this.#methods, send, { places, firstNumber: number * NUMBERS, onEnded });
         server.onRequest(frame);
       } else if (frame.type === 'call') {
         const error = fail('ReplicaNotReady', 'the replica is not ready');
@@ -86,6 +91,7 @@ export class Connections {
       client,
       isOpen: true,
       onFrame: (frame) => (isCallAnswer(frame) ? client.onAnswer(frame) : onRequest(frame)),
+      running: () => server?.running() ?? [],
       cancelAll: () => server?.cancelAll(),
       close: () => {
         connection.isOpen = false;
@@ -96,6 +102,11 @@ export class Connections {
     };
     this.#open.set(number, connection);
     return connection;
+  }
+
+  /** Returns the calls of all connections that have not ended, also those that were cancelled. */
+  *running(): Generator<ServedCallFacts, void> {
+    for (const connection of this.#open.values()) yield* connection.running();
   }
 
   cancelAll(): void {

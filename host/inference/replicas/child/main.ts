@@ -1,29 +1,37 @@
 // Main module of a replica process. It serves calls on file descriptor 3 until the host closes it.
 import { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
 import { errorLogFields, fail, loggedStack, toErrorRecord } from '../../../base/core/errors.ts';
 import type { Logger, LogFields, LogLevel } from '../../../base/core/log/logger.ts';
 import { FrameSocket } from '../../rpc/frame-socket.ts';
 import { markReplica } from '../process/in-replica.ts';
 import type { Implementation, StartImplementation } from '../process/implementation.ts';
-import { type HostFrame, isCallAnswer, isCallRequest, type ReplicaFrame } from '../../rpc/frames.ts';
+import {
+  type ArtifactFolders,
+  type HostFrame,
+  isCallAnswer,
+  isCallRequest,
+  type ReplicaFrame,
+} from '../../rpc/frames.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 import { type Connection, Connections } from './connections.ts';
 import { HostListener } from './listener.ts';
 import { ownMemory } from './own-memory.ts';
+import type { ReplicaArtifacts } from './replica-artifacts.ts';
 
 const SOCKET_FD = 3;
 const WARM_UP_REPORT_MS = 500;
 /** Length to which a log message is cut when the line does not fit into a frame. */
 const MAX_MESSAGE_CHARACTERS = 2000;
-
-/** Its schemas take longer to load than the rest of this process, and many replicas get no artifact. */
-const artifacts = () => import('../../../io/artifacts/index.ts');
+/** Of a host that has named none. */
+const NO_FOLDERS: ArtifactFolders = { roots: [], copies: tmpdir() };
 
 type StartFrame = Extract<HostFrame, { type: 'start' }>;
 
 let implementation: Implementation | undefined;
 let connections: Connections | undefined;
 let parent: Connection | undefined;
+let artifacts: Promise<ReplicaArtifacts> | undefined;
 let listener: HostListener | undefined;
 let isReady = false;
 
@@ -68,7 +76,7 @@ function onFrame(frame: HostFrame): void {
 }
 
 async function start(frame: StartFrame): Promise<void> {
-  connections = new Connections(frame.maxOngoing);
+  const all = (connections = new Connections(frame.maxOngoing));
   parent = connections.add(
     (sent) => socket.send(sent),
     () => socket.drained,
@@ -78,8 +86,8 @@ async function start(frame: StartFrame): Promise<void> {
     if (typeof module.start !== 'function') throw new TypeError(`${frame.implementation} exports no function "start"`);
     implementation = await module.start(frame.spec, {
       log: remoteLogger({}),
-      artifactPath: async (artifact) => (await artifacts()).artifactPath(artifact, frame.artifactsDirs),
-      growingPaths: async (ids, endId) => (await artifacts()).growingPaths(ids, endId, frame.artifactsDirs),
+      artifactPath: async (artifact) => (await artifactsFor(frame, all)).path(artifact),
+      growingPaths: async (ids, endId) => (await artifactsFor(frame, all)).growing(ids, endId),
       progress: (fraction, text) => socket.send({ type: 'progress', fraction, text }),
       onModels: (ids) => socket.send({ type: 'models', ids }),
       host: connections.host,
@@ -99,6 +107,14 @@ async function start(frame: StartFrame): Promise<void> {
     socket.send({ type: 'failed', error: toErrorRecord(error) });
     await leave(1);
   }
+}
+
+/** Loads its code once. Its schemas take longer than the rest of this process, and many replicas get no artifact. */
+function artifactsFor({ artifacts: folders = NO_FOLDERS }: StartFrame, all: Connections): Promise<ReplicaArtifacts> {
+  artifacts ??= import('./replica-artifacts.ts').then(
+    (module) => new module.ReplicaArtifacts(folders, all, remoteLogger({})),
+  );
+  return artifacts;
 }
 
 /** Listens for further hosts. A replica that cannot do that has only the host that started it. */
@@ -198,7 +214,7 @@ async function end(message: string, fields: LogFields): Promise<void> {
 }
 
 async function leave(code: number): Promise<void> {
-  await socket.flushed();
+  await Promise.all([socket.flushed(), artifacts?.then((all) => all.close()).catch(() => {})]);
   process.exit(code);
 }
 

@@ -47,11 +47,14 @@ export interface Implementation {
 
 export interface StartContext {
   readonly log: Logger;
-  /** Returns the path of an artifact's bytes on this machine. Rejects with `ArtifactNotFound`. */
+  /**
+   * Returns the path of an artifact that a running call names in its arguments. The file stays until that call has
+   * ended. Rejects with `ArtifactNotFound`, or `DiskFullException` when there is no space for a copy.
+   */
   artifactPath(artifact: Artifact): Promise<string>;
   /**
-   * Returns the paths of files that another process still writes, and of a file beside them that appears when they are
-   * complete. Rejects with `ArtifactNotFound` when one of the former is missing.
+   * Returns the paths of files that grow while the audio of a running call is decoded, and of a file beside them that
+   * appears when they are complete. If decoding fails, the former are removed. Rejects like `artifactPath`.
    */
   growingPaths(
     ids: readonly string[],

@@ -1,9 +1,10 @@
+import { readArtifact } from '../../../io/artifacts/index.ts';
 import { type Clock, within } from '../../../base/core/clock.ts';
 import { fromWireContext } from '../../../base/core/request-context.ts';
-import { type CallAnswer, type CallRequest, type HostFrame, isCallRequest } from '../../rpc/frames.ts';
+import { type CallAnswer, type CallRequest, type HostFrame, isCallRequest, READ_ARTIFACT } from '../../rpc/frames.ts';
 import { CALL_NOT_BEGUN, CallClient, type RpcCallOptions } from '../../rpc/call-client.ts';
 import { CallServer } from '../../rpc/call-server.ts';
-import type { ServedMethods } from '../../rpc/method.ts';
+import type { CallContext, ServedMethods } from '../../rpc/method.ts';
 import { HeldModels } from '../pool/held-models.ts';
 import { replicaLost } from './replica-lost.ts';
 import { nextState, type ReplicaEvent, type ReplicaState } from './replica-state.ts';
@@ -15,6 +16,8 @@ export interface ReplicaWorkOptions {
   readonly clock: Clock;
   /** What the replica may call. Default: nothing. */
   readonly served?: ServedMethods | undefined;
+  /** Folders of the artifacts of this host. Default: there are none. */
+  readonly artifactRoots?: readonly string[] | undefined;
   send(frame: HostFrame): void;
   /** Called when the number of calls of other hosts has changed. */
   readonly onLoad?: (() => void) | undefined;
@@ -43,12 +46,16 @@ export class ReplicaWork {
       (frame) => options.send(frame),
       (id) => this.#server.cancelStreamsOf(id), // nobody reads them any more
     );
-    this.#server = new CallServer(options.served ?? {}, (frame) => options.send(frame), {
-      contextOf: ({ context, parent }) => {
-        const meter = parent === undefined ? undefined : this.#connection.meterOf(parent);
-        return Object.assign(fromWireContext(context), meter && { meter });
+    this.#server = new CallServer(
+      { ...options.served, [READ_ARTIFACT]: (asked, context) => this.#readArtifact(asked, context) },
+      (frame) => options.send(frame),
+      {
+        contextOf: ({ context, parent }) => {
+          const meter = parent === undefined ? undefined : this.#connection.meterOf(parent);
+          return Object.assign(fromWireContext(context), meter && { meter });
+        },
       },
-    });
+    );
   }
 
   get state(): ReplicaState {
@@ -138,6 +145,12 @@ export class ReplicaWork {
   /** Fails all open calls as {@link leave} does. Called when the process is gone. */
   lose(signal: NodeJS.Signals | null, how: string): void {
     this.#fail(signal, how, false);
+  }
+
+  /** Answers for the call that asks, so that a replica gets only what its calls name. */
+  #readArtifact(asked: Record<string, unknown>, { parent, signal }: CallContext): Promise<Uint8Array> {
+    const args = parent === undefined ? undefined : this.#connection.argsOf(parent);
+    return readArtifact(args, asked, this.#options.artifactRoots ?? [], signal);
   }
 
   #fail(signal: NodeJS.Signals | null, how: string, planned: boolean): void {

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { Duplex } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { artifactFolders } from '../../../io/artifacts/index.ts';
 import { systemClock, within } from '../../../base/core/clock.ts';
 import { deferred } from '../../../base/core/deferred.ts';
 import { fail, fromErrorRecord } from '../../../base/core/errors.ts';
@@ -95,6 +94,7 @@ export class Replica implements RunningReplica {
       name: options.name,
       clock: systemClock,
       served: options.served,
+      artifactRoots: options.artifacts?.roots,
       send: (frame) => this.#socket.send(frame),
       onLoad: options.onLoad,
       onState: options.onState,
@@ -109,7 +109,7 @@ export class Replica implements RunningReplica {
       type: 'start',
       implementation: options.implementation.href,
       spec: options.spec,
-      artifactsDirs: artifactFolders(options.env),
+      artifacts: options.artifacts,
       maxOngoing: options.maxOngoing,
       listen: this.#listen,
     });

@@ -1,7 +1,7 @@
 import type { Logger } from '../../../base/core/log/logger.ts';
 import type { HeldModels } from '../pool/held-models.ts';
 import type { RpcCallOptions } from '../../rpc/call-client.ts';
-import type { ReplicaAddress } from '../../rpc/frames.ts';
+import type { ArtifactFolders, ReplicaAddress } from '../../rpc/frames.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 import type { ReplicaMetric } from '../../rpc/replica-metrics.ts';
 import type { ServedMethods } from '../../rpc/method.ts';
@@ -25,6 +25,8 @@ export interface ReplicaOptions {
   readonly maxOngoing: number;
   /** Folder for the socket on which it listens for further hosts. Default: it has none. */
   readonly socketsDir?: string | undefined;
+  /** Default: there are no artifacts. */
+  readonly artifacts?: ArtifactFolders | undefined;
   /** Numbers of the processors that the process may use. Default: those of this process. */
   readonly processors?: readonly number[] | undefined;
   /** Limit of the process's address space, in bytes. Default: none. */

@@ -25,6 +25,8 @@ export interface RemoteReplicaOptions {
   readonly clock: Clock;
   /** What the replica may call in this host. */
   readonly served: ServedMethods;
+  /** Folders of the artifacts of this host. Default: there are none. */
+  readonly artifactRoots?: readonly string[] | undefined;
   readonly connect: ConnectReplica;
   /** Called when it takes calls, and when it takes none any more. */
   onState(state: ReplicaState): void;
@@ -47,11 +49,11 @@ export class RemoteReplica implements CalledReplica {
   readonly #connection: ReplicaConnection;
 
   constructor(options: RemoteReplicaOptions) {
-    const { deployment, name, clock, served, onState, onLoad, connect: open, address } = options;
+    const { deployment, name, clock, served, artifactRoots, onState, onLoad, connect: open, address } = options;
     this.#options = options;
     this.name = name;
     this.#work = new ReplicaWork({
-      ...{ deployment, name, clock, served, onState, onLoad },
+      ...{ deployment, name, clock, served, artifactRoots, onState, onLoad },
       send: (frame) => this.#connection.send(frame as DataRequest), // it starts and reconfigures nothing
     });
     this.#connection = open(address, {

@@ -21,6 +21,8 @@ export interface RoutedSetOptions {
   readonly connect: ConnectReplica;
   /** What its replicas may call in this host. */
   readonly served: ServedMethods;
+  /** Folders of the artifacts of this host. Default: there are none. */
+  readonly artifactRoots?: readonly string[] | undefined;
   /** Called when the number of waiting calls has changed. */
   onQueue(): void;
   /** Called with the outcome of each call on the replica with this token. */
@@ -140,13 +142,13 @@ export class RoutedSet {
 
   /** Connects once. Resolves when the connection has ended, with whether the replica took calls. */
   #connected(token: string, place: Place): Promise<boolean> {
-    const { deployment, clock, served, connect } = this.#options;
+    const { deployment, clock, served, artifactRoots, connect } = this.#options;
     const { pool } = this.#router;
     const { name, address, models } = place.listed;
     return new Promise((resolve) => {
       let wasUp = false;
       const replica: RemoteReplica = new RemoteReplica({
-        ...{ deployment, name, address, clock, served, connect },
+        ...{ deployment, name, address, clock, served, artifactRoots, connect },
         onState: (state) => {
           if (state !== 'ready') return pool.remove(replica);
           wasUp = true;

@@ -9,7 +9,7 @@ import type { ReplicaPool } from '../pool/replica-pool.ts';
 import { ReplicaSlot, type SlotFailure } from '../slot/replica-slot.ts';
 import type { ReplicaMetrics } from './replica-metrics.ts';
 import type { DevicePlace, ReplicaVersion } from './replica-version.ts';
-import type { RunningReplica, SpawnReplica } from '../process/running-replica.ts';
+import type { ReplicaOptions, RunningReplica, SpawnReplica } from '../process/running-replica.ts';
 
 /** Progress of loading a model. */
 export interface LoadProgress {
@@ -50,6 +50,7 @@ export interface FleetOptions {
   readonly socketsDir?: string | undefined;
   /** Default: replicas may always be started. */
   readonly fence?: Fence | undefined;
+  readonly artifacts?: ReplicaOptions['artifacts'];
   /** Calls that one replica takes at the same time. */
   readonly maxOngoing: number;
   /** Records what the processes measure. */
@@ -279,6 +280,7 @@ export class Fleet {
       env: { ...env, ...place.env },
       maxOngoing: this.#maxOngoing,
       socketsDir: this.#options.socketsDir,
+      artifacts: this.#options.artifacts,
       onLoad: this.#options.onLoad,
       onModels: this.#options.onChange,
       processors: place.processors,

@@ -24,7 +24,7 @@ import type { ReplicaAddress } from '../../rpc/frames.ts';
 
 export interface ReplicaSetOptions extends Pick<
   FleetOptions,
-  'deployment' | 'log' | 'env' | 'nice' | 'restartDelay' | 'spawn' | 'socketsDir' | 'fence'
+  'deployment' | 'log' | 'env' | 'nice' | 'restartDelay' | 'spawn' | 'socketsDir' | 'fence' | 'artifacts'
 > {
   readonly version: ReplicaVersion;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;

@@ -8,7 +8,7 @@ import { Limiter } from '../../../base/core/async/limiter.ts';
 import { randomSuffix } from '../../../base/core/ids.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import { diskReserve } from '../../../base/core/machine/disk-room.ts';
-import { ProcessFolder, removeStaleFolders } from '../temp-folders.ts';
+import { ProcessFolder, removeStaleFolders } from '../../artifacts/index.ts';
 import { type CacheEntry, CacheIndex, type CacheLimits } from './cache-index.ts';
 import { removeUnusedCaches } from './unused-caches.ts';
 
