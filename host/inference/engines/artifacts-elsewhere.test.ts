@@ -1,6 +1,7 @@
 // Replicas that do not see the folders of a host: real models, real media, and a host over the replica's socket.
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
-import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { suite } from 'uvu';
@@ -11,12 +12,14 @@ import { silentLogger } from '../../base/core/log/logger.ts';
 import type { Artifact, AsrOutput, AudioReference, LiveResult } from '../../base/schemas/index.ts';
 import { GrowingAudio } from '../../base/schemas/growing-audio.ts';
 import { ReaderDeployment } from '../../application/fixtures/reader-deployment.ts';
+import { artifactOf, removeStaleFolders } from '../../io/artifacts/index.ts';
 import { MediaService } from '../../io/media/index.ts';
 import { ModelStore } from '../../setup/models/index.ts';
 import { errorOf } from '../../test/helpers/error-of.ts';
 import { SAMPLE_TEXT, speakingVideo, speechPath } from '../../test/helpers/media/media.ts';
 import { testFfmpeg } from '../../test/helpers/media/media-files.ts';
 import { wordErrors } from '../../test/helpers/media/word-errors.ts';
+import { smallDisk } from '../../test/helpers/small-disk.ts';
 import { skip } from '../../test/skip.ts';
 import {
   builtinDefinitions,
@@ -46,9 +49,10 @@ const folderOf = async (name: string): Promise<string> => {
   await mkdir(join(base, name), { recursive: true });
   return join(base, name);
 };
-/** Files that the replicas keep. */
-const copies = (): string[] =>
-  readdirSync(join(base, 'copies')).flatMap((own) => readdirSync(join(base, 'copies', own)));
+/** Where replicas keep copies: a disk for several of the speech sample, if this process may mount one. */
+const disk = smallDisk(2048);
+let copiesFolder = '';
+const copies = (): string[] => readdirSync(copiesFolder).flatMap((own) => readdirSync(join(copiesFolder, own)));
 
 /** Returns a host of its own folders, which calls the replicas of the manager directly. */
 async function hostIn(name: string, decoder = ffmpegPath ?? ''): Promise<Host> {
@@ -87,10 +91,11 @@ async function hostIn(name: string, decoder = ffmpegPath ?? ''): Promise<Host> {
 
 Elsewhere.before(async () => {
   base = await mkdtemp(join(tmpdir(), 'aana-elsewhere-'));
+  copiesFolder = disk?.folder ?? (await folderOf('copies'));
   manager = new DeploymentManager({
     ...{ log: silentLogger, env: process.env, socketsDir: await folderOf('sockets') },
     models: new ModelStore({ cacheDir: process.env['AANA_CACHE_DIR'] ?? '', log: silentLogger }),
-    artifacts: { roots: [await folderOf('controller')], copies: await folderOf('copies') },
+    artifacts: { roots: [await folderOf('controller')], copies: copiesFolder },
   });
   manager.register('asr', { type: 'WhisperDeployment', user_config: { model_size: 'tiny.en', threads: 1 } });
   manager.register('reader', ReaderDeployment.options({ max_ongoing_requests: 4 }));
@@ -102,7 +107,8 @@ Elsewhere.after.each(async () => {
 });
 Elsewhere.after(async () => {
   await manager.shutdown({ graceMs: 0 });
-  assert.equal(readdirSync(join(base, 'copies')), [], 'replicas that ended leave no folder');
+  assert.equal(readdirSync(copiesFolder), [], 'replicas that ended leave no folder');
+  disk?.[Symbol.dispose]();
   await rm(base, { recursive: true });
 });
 
@@ -141,6 +147,12 @@ async function growingIn({ root }: Host, whole: AudioReference) {
   return {
     audio: new GrowingAudio(early, complete.promise),
     begin: () => appendFile(file, bytes.subarray(0, 1000)),
+    finish: async () => {
+      await appendFile(file, bytes.subarray(1000));
+      await writeFile(join(root, `${end}.part`), String(bytes.length / 4));
+      await rename(join(root, `${end}.part`), join(root, end));
+      complete.resolve(whole);
+    },
     fail: async (error: Error) => {
       await rm(file);
       complete.reject(error);
@@ -217,6 +229,48 @@ Elsewhere('refuse wrong bytes and artifacts that are not there, and go on', asyn
   assert.match((await refusal({ ...file, id: `${file.id}x` })).message, 'is not there any more, or never was');
   assert.equal(await host.handle('reader').call('read', { file }), { bytes: file.bytes, sha256: file.sha256 });
 });
+
+Elsewhere('lose a call whose replica was killed while it copied, which another one then answers', async () => {
+  const host = await hostIn('one');
+  await using whole = await host.media.openAudio({ path: speechPath() });
+  const growing = await growingIn(host, whole);
+  const call = host.handle('asr').call('transcribe', { audio: growing.audio });
+  await growing.begin();
+  await until(() => copies().length === 1, 'the replica has a part of it');
+  process.kill(manager.status()['asr']?.replicas[0]?.pid ?? 0, 'SIGKILL');
+  await until(() => copies().length === 2, 'the next replica has a part of it');
+  await growing.finish();
+  heard(((await call) as AsrOutput).transcription.text);
+  await removeStaleFolders(copiesFolder, silentLogger); // as each host does
+});
+
+if (disk)
+  Elsewhere('refuse what finds no space, and go on', async () => {
+    const host = await hostIn('one');
+    await using speech = await host.media.openAudio({ path: speechPath() });
+    const path = join(host.root, 'long', 'a.f32');
+    const bytes = Buffer.alloc(4 * 1024 * 1024, 1);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, bytes);
+    const artifact = await artifactOf(host.root, path, createHash('sha256').update(bytes).digest('hex'));
+    const whole: AudioReference = { channels: [{ artifact, samples: bytes.length / 4 }], sample_rate: 16_000 };
+    const growing = await growingIn(host, whole);
+    await growing.begin();
+    await growing.finish();
+    // Once as a whole, and once as a host gives it that does not know yet that it is complete.
+    const early = new GrowingAudio(
+      growing.audio.early,
+      growing.audio.complete.then(() => deferred<never>().promise),
+    );
+    for (const audio of [whole, early]) {
+      const error = await errorOf(host.handle('asr').call('transcribe', { audio }));
+      assert.equal([error.name, error.kind], ['DiskFullException', 'unavailable']);
+      assert.match(error.message, `there is no space left in ${copiesFolder}`);
+    }
+    const { transcription } = (await host.handle('asr').call('transcribe', { audio: speech })) as AsrOutput;
+    heard(transcription.text);
+  });
+else skip('replicas on a full disk', 'this user may not mount a file system');
 
 Elsewhere('go on for another host when one leaves in the middle', async () => {
   const [leaving, staying] = [await hostIn('one'), await hostIn('two')];

@@ -21,6 +21,13 @@ export async function channelFiles(
   );
 }
 
+/** Audio for the engine whose files still grow. */
+export interface GrowingTrack {
+  readonly audio: NativeGrowingAudio;
+  /** Returns why the engine could not read the audio, if this process knows. */
+  readonly failure: () => unknown;
+}
+
 /**
  * Returns the files of each channel, which still grow, for the engine. Rejects with `DecodedAudioError` when they are
  * not there, because their decoder has failed.
@@ -28,15 +35,23 @@ export async function channelFiles(
 export async function growingChannels(
   { channels, growing }: GrowingAudioReference,
   growingPaths: StartContext['growingPaths'],
-): Promise<NativeGrowingAudio> {
+): Promise<GrowingTrack> {
   const ids = channels.map(({ artifact }) => artifact.id);
-  const { files, end } = await growingPaths(ids, growing.end).catch((error: unknown) => {
-    if (!(error instanceof AanaError && error.name === 'ArtifactNotFound')) throw error;
-    throw fail('DecodedAudioError', error.message, { cause: error });
+  const { files, end, failure } = await growingPaths(ids, growing.end).catch((error: unknown) => {
+    throw decoderFailure(error);
   });
   return {
-    files: files.map((path, index) => ({ path, samples: 0, name: ids[index] ?? '' })),
-    endPath: end,
-    expectedSamples: growing.expected_samples,
+    audio: {
+      files: files.map((path, index) => ({ path, samples: 0, name: ids[index] ?? '' })),
+      endPath: end,
+      expectedSamples: growing.expected_samples,
+    },
+    failure: () => decoderFailure(failure()),
   };
+}
+
+/** A decoder that fails removes its files. The host knows why. */
+function decoderFailure(error: unknown): unknown {
+  if (!(error instanceof AanaError && error.name === 'ArtifactNotFound')) return error;
+  return fail('DecodedAudioError', error.message, { cause: error });
 }

@@ -59,7 +59,7 @@ Whisper('computes a window before it takes its first call', async () => {
   const models = new ModelStore({ cacheDir: process.env['AANA_CACHE_DIR'] ?? '', log: silentLogger });
   const [model, vad] = [await models.pull('whisper-tiny.en'), await models.pull('silero-vad-v6.2.0')];
   const spec = { model_path: model.path, vad_model_path: vad.path, model_name: 'whisper_tiny.en', use_gpu: false };
-  const none = { files: [], end: '' };
+  const none = { files: [], end: '', failure: () => undefined };
   const one = { threads: 1, max_states: 1, batch_size: 1 };
   const replica = await start(
     { ...spec, ...one },

@@ -31,7 +31,7 @@ import { GpuMemoryWatch } from './gpu-memory.ts';
 import { combineInfo, infoOf, mainLanguage, silence, SpokenLanguages, toOutput, toSegment } from './asr-output.ts';
 import { InferenceException } from '../replicas/process/inference-exception.ts';
 import { nativeFailure, openNative } from './native.ts';
-import { channelFiles, growingChannels } from './channel-files.ts';
+import { channelFiles, growingChannels, type GrowingTrack } from './channel-files.ts';
 import { type LiveEngine, transcribeLive, transcribeTurns } from './live/live-transcription.ts';
 import { termsOf } from './request-terms.ts';
 import { meanProgress } from './speech/mean-progress.ts';
@@ -67,6 +67,8 @@ type CallAudio = AudioReference | GrowingAudioReference;
 interface Track {
   readonly audio: NativeAudio | NativeGrowingAudio;
   readonly speaker: string | null;
+  /** See `GrowingTrack`. */
+  readonly failure?: GrowingTrack['failure'] | undefined;
 }
 
 export async function start(spec: WhisperSpec, context: StartContext): Promise<Implementation> {
@@ -276,7 +278,7 @@ class Whisper {
     const progress = meanProgress(tracks.length, context.progress);
     const spoken = new SpokenLanguages();
     const settled = await Promise.allSettled(
-      tracks.map(async ({ audio, speaker }, index): Promise<AsrTranscriptionInfo | undefined> => {
+      tracks.map(async ({ audio, speaker, failure }, index): Promise<AsrTranscriptionInfo | undefined> => {
         let hasSpeech = false;
         const result = await this.#transcribeOne(
           audio,
@@ -287,7 +289,9 @@ class Whisper {
             spoken.add(segment);
             onSegment(segment, speaker);
           },
-        );
+        ).catch((error: unknown) => {
+          throw failure?.() ?? error;
+        });
         return hasSpeech ? infoOf(result) : undefined;
       }),
     );
@@ -333,9 +337,9 @@ class Whisper {
 
 const speakerOf = (channel: number): string => `CHANNEL_${String(channel).padStart(2, '0')}`;
 
-function growingTracks(audio: NativeGrowingAudio, how: RequestedTranscription['channels']): Track[] {
-  if (how === 'mix') return [{ audio, speaker: null }];
-  return audio.files.map((_, channel) => ({ audio: { ...audio, channel }, speaker: speakerOf(channel) }));
+function growingTracks({ audio, failure }: GrowingTrack, how: RequestedTranscription['channels']): Track[] {
+  if (how === 'mix') return [{ audio, failure, speaker: null }];
+  return audio.files.map((_, channel) => ({ audio: { ...audio, channel }, failure, speaker: speakerOf(channel) }));
 }
 
 /** Orders segments by their start, and those of channels with the same start by the channel. */

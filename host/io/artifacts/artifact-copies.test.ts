@@ -7,7 +7,6 @@ import { dirname, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError, cancelledError } from '../../base/core/errors.ts';
-import { silentLogger } from '../../base/core/log/logger.ts';
 import type { Artifact } from '../../base/schemas/index.ts';
 import { errorOf } from '../../test/helpers/error-of.ts';
 import { smallDisk } from '../../test/helpers/small-disk.ts';
@@ -31,7 +30,7 @@ Copies.before.each(async () => {
   root = join(base, 'host');
   folder = join(base, 'replica');
   await mkdir(join(root, 'scope'), { recursive: true });
-  copies = new ArtifactCopies({ folder, log: silentLogger, read: (id, from) => read(id, from) });
+  copies = new ArtifactCopies({ folder, read: (id, from) => read(id, from) });
 });
 Copies.after.each(async () => {
   await copies.close();
@@ -70,11 +69,11 @@ for (const seed of [1, 2, 3, 4, 5, 6])
   Copies(`have the bytes of the artifact or are not there, with faults from seed ${seed}`, async () => {
     const random = new Random(seed);
     for (let round = 0; round < 12; round += 1) {
-      const bytes = randomBytes(random.pick([0, 1, 256 * KIB - 1, 256 * KIB, 256 * KIB + 1, random.int(0, 2e6)]));
+      const bytes = randomBytes(random.pick([0, 1, 512 * KIB - 1, 512 * KIB, 512 * KIB + 1, random.int(0, 2e6)]));
       const artifact = await made(bytes);
       const answer = answering({ artifact });
       const fault = random.pick(Object.keys(FAULTS) as [string, ...string[]]);
-      const place = random.int(0, Math.floor(bytes.length / (256 * KIB)));
+      const place = random.int(0, Math.floor(bytes.length / (512 * KIB)));
       let answers = 0;
       read = async (id, from) => {
         const right = await answer(id, from);
@@ -153,8 +152,9 @@ for (const seed of [1, 2, 3])
     const audio = decoding('grows');
     read = answering(audio.args);
     await audio.write(Buffer.alloc(0));
-    const { files, end } = await copies.growing(audio.ids, audio.end);
-    assert.equal(await copies.growing(audio.ids, audio.end), { files, end }, 'they are shared');
+    const grown = await copies.growing(audio.ids, audio.end);
+    const { files, end, failure } = grown;
+    assert.is(await copies.growing(audio.ids, audio.end), grown, 'they are shared');
     const parts: Buffer[] = [];
     for (let part = 0; part < 8; part += 1) {
       const bytes = randomBytes(random.int(0, 600 * KIB));
@@ -172,6 +172,7 @@ for (const seed of [1, 2, 3])
     await until(() => existsSync(end), 'the end is told');
     assert.is(readFileSync(end, 'utf8'), `${whole.length / 4} ${whole.length / 4}`);
     for (const file of files) assert.ok(readFileSync(file).equals(whole));
+    assert.is(failure(), undefined);
     copies.removeUnless(() => false);
     await until(() => left().length === 0, 'nothing is left');
   });
@@ -184,15 +185,22 @@ Copies('of audio are removed when its decoder fails, or lacks bytes, or the call
     'is-odd': (audio) => audio.finish([2, Number.NaN]),
     cancelled: async () => cancelling.abort(cancelledError('the client left')),
   };
+  const reasons: Readonly<Record<string, string>> = {
+    fails: 'its file is not there any more',
+    lacks: '8 bytes of it came, for 3 samples',
+    'is-odd': '8 bytes of it came, for NaN samples',
+    cancelled: 'the client left',
+  };
   for (const [name, end] of Object.entries(ways)) {
     const audio = decoding(name);
     read = answering(audio.args, cancelling.signal);
     await audio.write(Buffer.alloc(8));
-    const { files, end: endFile } = await copies.growing(audio.ids, audio.end);
+    const { files, end: endFile, failure } = await copies.growing(audio.ids, audio.end);
     await until(async () => (await sizes(files)).every((size) => size === 8), 'the first bytes are there');
     await end(audio);
     await until(() => files.every((file) => !existsSync(file)), `the files are gone: ${name}`);
     assert.not(existsSync(endFile));
+    assert.match(String((failure() as Error).message), reasons[name] ?? '', name);
   }
 });
 
@@ -209,7 +217,7 @@ if (!disk) skip('copies of artifacts on a full disk', 'this user may not mount a
 else {
   Copies.after(() => disk[Symbol.dispose]());
   Copies('that find no space are refused, leave nothing, and the next one that fits is made', async () => {
-    const small = new ArtifactCopies({ folder: disk.folder, log: silentLogger, read: (id, from) => read(id, from) });
+    const small = new ArtifactCopies({ folder: disk.folder, read: (id, from) => read(id, from) });
     const [large, fitting] = [await made(randomBytes(400 * KIB)), await made(randomBytes(20 * KIB))];
     read = answering({ large, fitting });
     const error = await errorOf(small.path(large));
@@ -218,6 +226,12 @@ else {
     const path = await small.path(fitting);
     assert.is((await stat(path)).size, 20 * KIB);
     await until(() => readdirSync(dirname(path)).length === 1, 'the other one is gone');
+    const audio = decoding('large');
+    read = answering(audio.args);
+    await audio.write(Buffer.alloc(100 * KIB));
+    const { files, failure } = await small.growing(audio.ids, audio.end);
+    await until(() => files.every((file) => !existsSync(file)), 'the audio is removed');
+    assert.is((failure() as AanaError).name, 'DiskFullException');
     await small.close();
     assert.equal(readdirSync(disk.folder), []);
   });

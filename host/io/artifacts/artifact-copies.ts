@@ -3,7 +3,6 @@ import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail, isDiskFull } from '../../base/core/errors.ts';
 import { randomSuffix } from '../../base/core/ids.ts';
-import type { Logger } from '../../base/core/log/logger.ts';
 import type { Artifact } from '../../base/schemas/index.ts';
 import { type GrowingFiles, notFound } from './find-artifact.ts';
 import { ProcessFolder } from './temp-folders.ts';
@@ -25,7 +24,6 @@ export interface ArtifactCopiesOptions {
   /** The folder in which this process makes one of its own. */
   readonly folder: string;
   readonly read: ReadBytes;
-  readonly log: Logger;
 }
 
 /**
@@ -55,8 +53,8 @@ export class ArtifactCopies {
   }
 
   /**
-   * Returns the files of a copy of audio that is being decoded. They grow as those of the decoder do. If that fails or
-   * the bytes cannot be had, they are removed.
+   * Returns the files of a copy of audio that is being decoded. They grow as those of the decoder do. If decoding fails
+   * or the bytes cannot be had or written, they are removed, and `failure` tells the reason.
    */
   growing(ids: readonly string[], endId: string): Promise<GrowingFiles> {
     return this.#shared(endId, endId, async (folder) => {
@@ -65,8 +63,9 @@ export class ArtifactCopies {
         await Promise.all(ids.map((_, at) => writeFile(join(folder, `${at}`), '', { flag: 'wx', mode: 0o600 })));
       });
       const grown = { files: ids.map((_, at) => join(folder, `${at}`)), end: join(folder, 'end') };
-      void this.#follow(ids, endId, grown);
-      return grown;
+      let failure: unknown;
+      void this.#follow(ids, endId, grown, (error) => (failure = error));
+      return { ...grown, failure: () => failure };
     });
   }
 
@@ -114,8 +113,13 @@ export class ArtifactCopies {
     if (hash.digest('hex') !== sha256) throw notFound(id, 'its bytes have another SHA-256');
   }
 
-  /** Appends the bytes of the decoder's files until its end, or removes the files. Never rejects. */
-  async #follow(ids: readonly string[], endId: string, { files, end }: GrowingFiles): Promise<void> {
+  /** Appends the bytes of the decoder's files until its end. If that fails, tells it and removes the files. */
+  async #follow(
+    ids: readonly string[],
+    endId: string,
+    { files, end }: Pick<GrowingFiles, 'files' | 'end'>,
+    onFailure: (error: unknown) => void,
+  ): Promise<void> {
     try {
       const lengths = await Promise.all(files.map((file, at) => this.#append(ids[at] ?? '', file)));
       await this.#append(endId, `${end}.part`);
@@ -125,8 +129,8 @@ export class ArtifactCopies {
         throw notFound(ids[wrong] ?? '', `${lengths[wrong]} bytes of it came, for ${told[wrong]} samples`);
       await rename(`${end}.part`, end); // so that no reader sees a part of it
     } catch (error) {
-      this.#options.log.info('audio that is being decoded was not copied', { error });
-      await Promise.all(files.map((file) => rm(file, { force: true }).catch(() => {})));
+      onFailure(error);
+      await Promise.all(files.map((file) => rm(file, { force: true }).catch(() => {}))); // the folder goes later
     }
   }
 

@@ -14,6 +14,8 @@ export interface GrowingFiles {
   readonly files: readonly string[];
   /** A file that appears, complete, when the others are; see `GrowingAudioReference`. */
   readonly end: string;
+  /** Returns why this process has removed the files; undefined if it has not. */
+  readonly failure: () => unknown;
 }
 
 /**
@@ -58,7 +60,7 @@ export async function findGrowing(
   if (!first || others.includes(undefined)) return undefined;
   const files = [first, ...others].flatMap((found) => found?.path ?? []);
   const root = first.path.slice(0, -(ids[0]?.length ?? 0));
-  return { files, end: join(root, endId) };
+  return { files, end: join(root, endId), failure: () => undefined };
 }
 
 export function notFound(id: string, reason: string, cause?: unknown): AanaError {

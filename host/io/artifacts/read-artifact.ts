@@ -1,4 +1,4 @@
-import { watch } from 'node:fs';
+import { type FSWatcher, watch } from 'node:fs';
 import { constants, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { raceAbort } from '../../base/core/abort.ts';
@@ -8,10 +8,10 @@ import { findArtifact, type FoundFile, notFound } from './find-artifact.ts';
 import { artifactsIn } from './named-artifacts.ts';
 
 /** Bytes of an answer, at most. More would keep other answers of the connection waiting. */
-const RANGE_BYTES = 256 * 1024;
+const RANGE_BYTES = 512 * 1024;
 
 /**
- * Returns bytes of an artifact for a process that does not see its file: those from byte `from` on, at most 256 kB, and
+ * Returns bytes of an artifact for a process that does not see its file: those from byte `from` on, at most 512 kB, and
  * none at its end. If the artifact still grows, waits for further bytes or its end. Throws `ArtifactNotFound` when the
  * call does not name it or its file is gone, and `ValidationError` for another question.
  * @param args the arguments of the call for which the process asks; undefined when it has ended
@@ -36,7 +36,7 @@ export async function readArtifact(
     const bytes = await readRange(await found(id, roots), from);
     return bytes.length > 0 || hasEnded ? bytes : undefined;
   };
-  return (await look()) ?? (await whenChanged(dirname((await found(id, roots)).path), look, signal));
+  return (await look()) ?? (await whenChanged(await found(id, roots), id, look, signal));
 }
 
 async function found(id: string, roots: readonly string[]): Promise<FoundFile> {
@@ -53,10 +53,15 @@ async function readRange({ path, bytes: size }: FoundFile, from: number): Promis
   return buffer.subarray(0, bytesRead);
 }
 
-/** Returns what `look` finds, now or after a change in the folder. Rejects with the signal's reason. */
-async function whenChanged<T>(folder: string, look: () => Promise<T | undefined>, signal: AbortSignal): Promise<T> {
+/** Returns what `look` finds, now or after a change beside the file. Rejects with the signal's reason. */
+async function whenChanged<T>(
+  { path }: FoundFile,
+  id: string,
+  look: () => Promise<T | undefined>,
+  signal: AbortSignal,
+): Promise<T> {
   let change: Deferred<void>;
-  const watcher = watch(folder, { persistent: false });
+  const watcher = watched(dirname(path), id);
   watcher.on('change', () => change.resolve());
   watcher.on('error', () => change.resolve()); // the folder is gone, and with it the file
   try {
@@ -68,5 +73,14 @@ async function whenChanged<T>(folder: string, look: () => Promise<T | undefined>
     }
   } finally {
     watcher.close();
+  }
+}
+
+/** The kernel limits the folders that a user watches, and says `ENOSPC` then, although the disk has space. */
+function watched(folder: string, id: string): FSWatcher {
+  try {
+    return watch(folder, { persistent: false });
+  } catch (error) {
+    throw notFound(id, `the system does not tell when it grows (${String(error)})`, error);
   }
 }

@@ -1,3 +1,4 @@
+import type { GrowingFiles } from '../../../io/artifacts/index.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import type { Artifact } from '../../../base/schemas/index.ts';
 import type { CallClient, GpuMemory, ReplicaMetric, ServedMethods } from '../../rpc/index.ts';
@@ -54,12 +55,10 @@ export interface StartContext {
   artifactPath(artifact: Artifact): Promise<string>;
   /**
    * Returns the paths of files that grow while the audio of a running call is decoded, and of a file beside them that
-   * appears when they are complete. If decoding fails, the former are removed. Rejects like `artifactPath`.
+   * appears when they are complete. If decoding fails, or the bytes cannot be had, the former are removed. Rejects like
+   * `artifactPath`.
    */
-  growingPaths(
-    ids: readonly string[],
-    endId: string,
-  ): Promise<{ readonly files: readonly string[]; readonly end: string }>;
+  growingPaths(ids: readonly string[], endId: string): Promise<GrowingFiles>;
   /** Reports the progress of loading: 0 to 1, or undefined when unknown. */
   progress(fraction: number | undefined, text: string): void;
   /** Tells the host which of many models are there or being loaded. Calls for these prefer this replica. */
