@@ -75,11 +75,11 @@ export class Connections {
     const client = new CallClient((frame) => send(frame as CallRequest)); // a replica reconfigures nobody
     const places = this.#places.connect((others) => send({ type: 'load', others }), drained);
     let server: CallServer | undefined;
+    const onEnded = (): void => this.onEnded?.();
     const onRequest = (frame: CallRequest): void => {
       const { id } = frame;
       if (!Number.isSafeInteger(id) || id < 0 || id >= NUMBERS) throw protocolError(`${id} is no number of a call`);
       if (this.#methods) {
-        const onEnded = (): void => this.onEnded?.();
         server ??= new CallServer(this.#methods, send, { places, firstNumber: number * NUMBERS, onEnded });
         server.onRequest(frame);
       } else if (frame.type === 'call') {
