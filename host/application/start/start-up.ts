@@ -161,7 +161,7 @@ async function loadPlugins(options: StartUpOptions, begin: () => ProgressPart): 
     signal.throwIfAborted();
     const isRequired = config.strict || endpoints.isChosen(source);
     try {
-      if (!isRequired && (await canWait(source, services))) {
+      if (!isRequired && !pluginSet.paths().includes(source) && (await canWait(source, services))) {
         later.push(source);
         continue;
       }
@@ -180,8 +180,8 @@ async function loadPlugins(options: StartUpOptions, begin: () => ProgressPart): 
 }
 
 /**
- * Whether serving does not wait for a plugin: it is to be built, which takes seconds, and calls a deployment that is
- * not there, without which its endpoints can answer little or nothing.
+ * Whether serving does not wait for a plugin of a folder of plugins: it is to be built, which takes seconds, and names
+ * a deployment that is not there, without which its endpoints answer little or nothing.
  */
 async function canWait(source: string, { deployments }: Services): Promise<boolean> {
   const there = deployments.registered();

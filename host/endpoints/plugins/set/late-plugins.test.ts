@@ -42,10 +42,16 @@ function recorder(lines: Line[]): Logger {
   return log;
 }
 
+interface StartOptions {
+  readonly strict?: boolean;
+  /** What is served. */
+  readonly path?: string;
+}
+
 interface Context {
   dir: string;
   lines: Line[];
-  start(options?: { readonly strict?: boolean }): Promise<AanaApp>;
+  start(options?: StartOptions): Promise<AanaApp>;
   app: AanaApp | undefined;
 }
 
@@ -54,14 +60,14 @@ const Late = suite<Context>('plugins that are built while requests are served');
 Late.before.each(async (context) => {
   context.dir = await mkdtemp(join(tmpdir(), 'aana-late-'));
   context.lines = [];
-  context.start = async ({ strict = false } = {}) => {
+  context.start = async ({ strict = false, path = 'plugins' } = {}) => {
     const base = { cache_dir: testCacheDir(), data_dir: join(context.dir, 'data'), strict };
     context.app = new AanaApp({
       config: loadConfig({ cwd: context.dir, env: {}, base }),
       log: recorder(context.lines),
       progress: { write: () => true },
     });
-    await context.app.registerPlugins(join(context.dir, 'plugins')).listen({ port: 0 });
+    await context.app.registerPlugins(join(context.dir, path)).listen({ port: 0 });
     return context.app.deploy();
   };
 });
@@ -133,14 +139,18 @@ Late('a reload of all loads what is announced, once', async ({ dir, start, lines
   assert.equal(built, ['late', 'later']);
 });
 
-Late('the next start serves a built plugin at once, and a strict start waits for every build', async (context) => {
-  const { dir, start } = context;
-  await writePlugin(join(dir, 'plugins'), 'late', ['absent_deployment']);
-  const strict = await start({ strict: true });
-  assert.equal(states(strict), { late: 'running' });
-  await strict.shutdown();
-  assert.equal(states(await start()), { late: 'running' });
-});
+const AT_ONCE: Readonly<Record<string, StartOptions>> = {
+  'a strict start': { strict: true },
+  'a start with the folder of a plugin': { path: 'plugins/late' },
+};
+for (const [what, options] of Object.entries(AT_ONCE))
+  Late(`${what} waits for the build, and the next start serves what is built`, async ({ dir, start }) => {
+    await writePlugin(join(dir, 'plugins'), 'late', ['absent_deployment']);
+    const first = await start(options);
+    assert.equal(states(first), { late: 'running' });
+    await first.shutdown();
+    assert.equal(states(await start()), { late: 'running' });
+  });
 
 Late('a shutdown ends a build that is under way, without a warning', async ({ dir, start, lines }) => {
   await writePlugin(join(dir, 'plugins'), 'late', ['absent_deployment']);
