@@ -1,4 +1,4 @@
-import { fail } from '../../../base/core/errors.ts';
+import { AanaError, fail } from '../../../base/core/errors.ts';
 import type { Caller, ForCallers, RequestContext } from '../../../base/core/request-context.ts';
 import { AccessError, allowsPath } from '../../../data/access/index.ts';
 import {
@@ -138,10 +138,13 @@ async function searchStore(
   const how = hasVectors(store, model) ? { model: model.name, vector, ...(!byVectors && { text }) } : { text };
   const found = await storage.read(async (repositories): Promise<[string, FoundText][]> => {
     const { texts } = repositories.vectorStoresOf(userId);
-    const name = collectionOf(store, source ?? store.generation);
-    if (!(await texts.find(name))) return []; // no file is read yet
     const files = repositories.vectorStoreFilesOf(userId);
-    const chunks = await texts.search(name, { ...how, filter, limit });
+    const chunks = await texts
+      .search(collectionOf(store, source ?? store.generation), { ...how, filter, limit })
+      .catch((error: unknown): FoundChunk[] => {
+        if (error instanceof AanaError && error.kind === 'not-found') return []; // no file is read yet
+        throw error;
+      });
     const names = new Map<string, string>();
     for (const { document } of chunks)
       if (document !== null && !names.has(document))
