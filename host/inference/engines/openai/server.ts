@@ -44,8 +44,8 @@ const MAX_WAIT_MS = 30_000;
 const FIRST_WAIT_MS = 500;
 
 /**
- * A server with OpenAI's API. Connections are kept for later requests. That of a cancelled request is closed, so that the
- * server stops computing.
+ * A server with OpenAI's API. Connections are kept for later requests. When a request is cancelled, its connection is
+ * closed, so that the server stops computing.
  */
 export class OpenAiServer {
   readonly #options: OpenAiServerOptions;
