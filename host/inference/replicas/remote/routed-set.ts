@@ -7,7 +7,7 @@ import type { ServedMethods } from '../../rpc/method.ts';
 import { CallRouter } from '../calls/call-router.ts';
 import type { SetCallOptions } from '../calls/replica-calls.ts';
 import type { Reservation } from '../pool/workload.ts';
-import type { SharedSet } from '../set/replica-set.ts';
+import type { SharedSet } from '../set/shared-set.ts';
 import { restartDelayMs } from '../slot/backoff.ts';
 import { type ConnectReplica, RemoteReplica } from './remote-replica.ts';
 

@@ -17,10 +17,10 @@ import { type ReplicaSetStatus, replicaStatus } from './replica-status.ts';
 import type { UpdateResult } from '../update/rolling-update.ts';
 import type { RunningReplica } from '../process/running-replica.ts';
 import { allReady, SetChanges, type SetUpdateOptions } from './set-changes.ts';
-import { notListening, noRoom } from './set-errors.ts';
+import { noRoom } from './set-errors.ts';
+import { type RefusedCalls, sharedSet, type SharedSet } from './shared-set.ts';
 import { useOf } from './use-of.ts';
 import type { Reservation } from '../pool/workload.ts';
-import type { ReplicaAddress } from '../../rpc/frames.ts';
 
 export interface ReplicaSetOptions extends Pick<
   FleetOptions,
@@ -38,30 +38,6 @@ export interface ReplicaSetOptions extends Pick<
   readonly weightOf?: ((userId: string) => number | undefined) | undefined;
   /** Called when other hosts would see something else of the deployment. */
   readonly onChange?: (() => void) | undefined;
-}
-
-/** The refusals of all waiting calls of a deployment. */
-export interface RefusedCalls {
-  /** How often that happened. Hosts refuse their waiting calls when it has grown. */
-  readonly count: number;
-  /** The last error. */
-  readonly error: AanaError | undefined;
-}
-
-/** What other hosts see of a deployment, so that they call its replicas. */
-export interface SharedSet {
-  readonly bounds: CallBounds & { readonly pausesForOthers: boolean };
-  /** The error with which all new calls are refused. */
-  readonly refusal: AanaError | undefined;
-  /** The error of calls that find no replica and may not wait for one. */
-  readonly unavailable: AanaError | undefined;
-  readonly refused: RefusedCalls;
-  /** The replicas that take calls, with the models that they have, if they have many. */
-  readonly replicas: readonly {
-    readonly name: string;
-    readonly address: ReplicaAddress;
-    readonly models: readonly string[];
-  }[];
 }
 
 /** Keeps the wanted number of replicas of one deployment running, and gives calls to them. */
@@ -287,21 +263,11 @@ export class ReplicaSet {
 
   /** What other hosts see of the deployment. */
   get shared(): SharedSet {
-    const ready = this.#fleet.members.flatMap(({ slot: { replica }, takesCalls }) =>
-      takesCalls && replica?.state === 'ready' ? [replica] : [],
-    );
-    const replicas = ready.flatMap(({ name, address, models }) =>
-      address ? [{ name, address, models: models?.ids ?? [] }] : [],
-    );
-    const isUnheard = ready.length > 0 && replicas.length === 0;
-    const { maxOngoing, maxQueued, pausesForOthers = false } = this.#bounds;
-    return {
-      bounds: { maxOngoing, maxQueued, pausesForOthers },
-      refusal: this.#pool.closedBy,
-      unavailable: isUnheard ? notListening(this.#options.deployment) : this.#availability.unavailable(),
-      refused: this.#refused,
-      replicas,
-    };
+    return sharedSet({
+      ...{ deployment: this.#options.deployment, members: this.#fleet.members, bounds: this.#bounds },
+      ...{ refusal: this.#pool.closedBy, refused: this.#refused },
+      unavailable: () => this.#availability.unavailable(),
+    });
   }
 
   /** Sets the number of calls that wait for a replica in other hosts. */
