@@ -133,7 +133,7 @@ export function controlledApplication({
         deployments: reports.map((report) => ({ ...report, ...states[report.name] })),
         devices: deployments.devices(),
         controller: {
-          epoch: control.control?.epoch ?? null,
+          epoch: control.epoch ?? null,
           superseded: control.superseded()?.message ?? null,
         },
       };

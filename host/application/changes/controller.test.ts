@@ -66,9 +66,9 @@ for (const [kind, databases] of kinds) {
           const one = all[who]!;
           const isNewest = begun.at(-1) === one;
           if (what === 'begin') {
-            const before = one.control;
+            const before = one.epoch;
             const control = await one.begin();
-            if (!before) begun.push(one);
+            if (before === undefined) begun.push(one);
             assert.is(control?.epoch, begun.indexOf(one) + 1);
           } else if (what === 'look') {
             await one.look();

@@ -58,8 +58,8 @@ export class Controller {
   }
 
   /** Undefined before the control begins, and if nothing is kept. */
-  get control(): Control | undefined {
-    return this.#control;
+  get epoch(): number | undefined {
+    return this.#control?.epoch;
   }
 
   /** Why this host has lost the control; undefined if it has not. */

@@ -119,10 +119,10 @@ export class OperatorChanges {
     readonly deployment?: string | undefined;
   }): Promise<{ readonly epoch: number | null; readonly changes: ChangeRecord[] }> {
     const { controller, storage } = this.#options;
-    const { application, control } = controller;
-    if (!control || application === undefined) return { epoch: null, changes: [] };
+    const { application, epoch } = controller;
+    if (application === undefined || epoch === undefined) return { epoch: null, changes: [] };
     const changes = await storage.read(({ wantedDeployments }) => wantedDeployments.changes(application, query));
-    return { epoch: control.epoch, changes };
+    return { epoch, changes };
   }
 
   #plan(rows: readonly WantedDeployment[]): void {

@@ -14,6 +14,7 @@ import {
   applicationLogLevels,
   applicationLogs,
   applicationStatus,
+  deploymentHistory,
   listDeployments,
   loadDeployment,
   type LogsOptions,
@@ -163,6 +164,8 @@ Commands('scale changes the number of replicas', async () => {
 Commands('deployments lists, unloads and loads deployments', async () => {
   const listed = async (): Promise<string> => (await output((to) => listDeployments(to, false))).out;
   assert.match(await listed(), /^DEPLOYMENT  STATUS   REPLICAS  TYPE\nsample +RUNNING  1 +\w+\n/);
+  const { out: history } = await output((to) => deploymentHistory(to, { limit: 10 }, true));
+  assert.equal(JSON.parse(history), { epoch: null, changes: [] }, 'it listens on any free port');
   assert.equal(await output((to) => unloadDeployment(to, 'sample', 5)), {
     code: 0,
     out: 'sample is unloaded; "aana-host deployments load sample" starts it again\n',

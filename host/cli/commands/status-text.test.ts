@@ -1,7 +1,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { ApplicationReport } from '../../apis/http/index.ts';
-import { statusText } from './status-text.ts';
+import { historyText, statusText } from './status-text.ts';
 
 const Text = suite('the status of an application for people');
 
@@ -97,6 +97,31 @@ Text('shows why an application without deployments is unhealthy', () => {
     `app at http://127.0.0.1:8000: UNHEALTHY\n  NOT_STARTED, aana-host 0.1.0, process 4021\n  Error: app ` +
       `(NOT_STARTED):\n`,
   );
+});
+
+Text('says that another host is the controller', () => {
+  const superseded = 'process 7 of b (epoch 4) has become the controller of app on 8000; this host changes nothing';
+  assert.match(
+    statusText({ ...application, controller: { epoch: 3, superseded } }),
+    /process 4021\n {2}process 7 of b \(epoch 4\) has become the controller .*\n {2}\S/,
+  );
+});
+
+Text('of changes is a line for each', () => {
+  const change = { number: 2, epoch: 7, deployment: 'asr', kind: 'unload', detail: '', changed_by: 'command' } as const;
+  const changes = [
+    { ...change, changed_at: 1_764_500_000_123 },
+    { ...change, number: 1, kind: 'scale', detail: '1 to 2', changed_at: 1_764_400_000_000 } as const,
+  ];
+  assert.is(
+    historyText({ epoch: 7, changes }),
+    `CHANGE  TIME                  START  DEPLOYMENT  WHAT           BY
+2       2025-11-30T10:53:20Z  7      asr         unload         command
+1       2025-11-29T07:06:40Z  7      asr         scale: 1 to 2  command
+`,
+  );
+  assert.is(historyText({ epoch: 7, changes: [] }), 'no operator has changed a deployment\n');
+  assert.match(historyText({ epoch: null, changes: [] }), 'keeps no history');
 });
 
 Text.run();

@@ -1,5 +1,5 @@
 // `npm run simulate [schedules] [first seed]`: runs schedules of crashes, hangs, slow starts and load with the real
-// state machines.
+// state machines. In each tenth, another host becomes the controller.
 import { runSchedule } from './run-schedule.ts';
 
 const [count, first] = [Number(process.argv[2] ?? 100_000), Number(process.argv[3] ?? 1)];
@@ -12,7 +12,7 @@ const total: Record<string, number> = {};
 const startedAt = performance.now();
 let bad = 0;
 for (let seed = first; seed < first + count; seed += 1) {
-  const { violations, statistics } = await runSchedule(seed);
+  const { violations, statistics } = await runSchedule(seed, { isSuperseded: seed % 10 === 0 });
   for (const [key, value] of Object.entries(statistics)) total[key] = (total[key] ?? 0) + value;
   if (violations.length > 0) {
     bad += 1;

@@ -12,6 +12,7 @@ import type { SimulatedWorld } from './simulated-replica.ts';
  * fit.
  */
 const REFUSALS: ReadonlySet<string> = new Set([
+  'ControllerSuperseded',
   'DeploymentBusy',
   'DeploymentNotFound',
   'DeploymentNotStarted',

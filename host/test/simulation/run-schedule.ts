@@ -1,4 +1,4 @@
-import { AanaError } from '../../base/core/errors.ts';
+import { AanaError, fail } from '../../base/core/errors.ts';
 import { type LogFields, type Logger, silentLogger } from '../../base/core/log/logger.ts';
 import { DeploymentManager, type DeploymentOptionsInput } from '../../inference/deployments/index.ts';
 import type { ReplicaSetStatus } from '../../inference/replicas/index.ts';
@@ -21,12 +21,14 @@ const POISON_REMEMBERED_MS = 600_000;
 const CHECK_PERIOD_MS = 500;
 
 /**
- * Runs one schedule of load and faults with a real deployment manager, in simulated time. The same seed gives the same
- * run.
+ * Runs one schedule of load and faults with a real deployment manager, in simulated time. With `isSuperseded`, another
+ * host becomes the controller at some time. The same seed gives the same run.
  */
-export async function runSchedule(seed: number): Promise<ScheduleResult> {
+export async function runSchedule(seed: number, { isSuperseded = false } = {}): Promise<ScheduleResult> {
   const random = new Random(seed);
-  const run = new ScheduleRun(makeSchedule(random), random);
+  const schedule = makeSchedule(random);
+  const until = Math.max(...schedule.calls.map(({ at }) => at));
+  const run = new ScheduleRun(schedule, random, isSuperseded ? random.between(0, until) : undefined);
   await run.all();
   return {
     violations: run.violations,
@@ -40,6 +42,9 @@ class ScheduleRun {
   /** Whether the schedule asked for too much, or a first start failed. */
   isRefused = false;
   readonly #schedule: Schedule;
+  /** The time after the start at which another host becomes the controller. */
+  readonly #supersededAt: number | undefined;
+  #successor: AanaError | undefined;
   readonly #manager: DeploymentManager;
   readonly #changes: ChangeRun;
   /** Open calls, with the number of their repetitions. */
@@ -57,9 +62,10 @@ class ScheduleRun {
   /** Deployments and configurations of which a replica was ready once. Such deployments are never given up. */
   readonly #wereReady = new Set<string>();
 
-  constructor(schedule: Schedule, random: Random) {
+  constructor(schedule: Schedule, random: Random, supersededAt?: number) {
     this.#schedule = schedule;
-    const isCalm = schedule.faults.crashMs === Number.POSITIVE_INFINITY;
+    this.#supersededAt = supersededAt;
+    const isCalm = schedule.faults.crashMs === Number.POSITIVE_INFINITY && supersededAt === undefined;
     this.#isCalm = isCalm;
     const isUnpoisoned = schedule.calls.every(({ poison }) => poison === undefined);
     this.#isGentle =
@@ -73,7 +79,10 @@ class ScheduleRun {
       faults: schedule.faults,
       alive: new Set(),
       violation: (what) => this.violations.push(`at ${Math.round(clock.now())} ms: ${what}`),
-      onSpawn: () => this.#checkDevices(),
+      onSpawn: () => {
+        if (this.#successor) this.world.violation('a replica starts although another host is the controller');
+        this.#checkDevices();
+      },
       onReady: ({ options, spec }) => this.#wereReady.add(configurationKey(options.deployment, spec)),
       onThrown: ({ options, spec }) => this.#changes.onFailedCall(options.deployment, spec.version),
       onPoisonTaken: (replica, poison) => this.#onPoisonTaken(replica, poison),
@@ -99,6 +108,7 @@ class ScheduleRun {
       models: { pull: () => Promise.reject(new Error('there are no models')) },
       machine: async () => schedule.machine,
       definitions: [SimulatedDeployment],
+      fence: () => this.#successor,
       simulated: { clock, random: random.next, spawn: (options) => new SimulatedReplica(options, this.world) },
     });
     for (const [name, options] of schedule.deployments) this.#manager.register(name, options);
@@ -108,8 +118,10 @@ class ScheduleRun {
   async all(): Promise<void> {
     if (await this.#start()) {
       await this.#load();
-      await this.#calmDown();
-      await this.#probe();
+      if (!this.#successor) {
+        await this.#calmDown();
+        await this.#probe();
+      }
       await this.#wait(this.#manager.shutdown({ graceMs: 5000 }), 'the shutdown');
     }
     if (this.world.alive.size > 0) this.world.violation(`${this.world.alive.size} processes were left`);
@@ -150,6 +162,10 @@ class ScheduleRun {
     const { calls, changes, faults, outage } = this.#schedule;
     if (outage)
       Object.assign(faults, { refuseFrom: clock.now() + outage.at, refuseUntil: clock.now() + outage.at + outage.ms });
+    if (this.#supersededAt !== undefined)
+      clock.after(this.#supersededAt, () => {
+        this.#successor = fail('ControllerSuperseded', 'another host has become the controller');
+      });
     let settled = 0;
     for (const call of calls) clock.after(call.at, () => void this.#call(call).finally(() => (settled += 1)));
     for (const change of changes)
@@ -311,7 +327,8 @@ class ScheduleRun {
         !this.#isCalm &&
         (status?.replicas.every(({ state }) => state !== 'ready') ?? false)) ||
       (name === 'InsufficientResources' && mayHaveSlept) ||
-      (wasAway && WHILE_AWAY.has(name));
+      (wasAway && WHILE_AWAY.has(name)) ||
+      (this.#successor !== undefined && WHILE_SUPERSEDED.has(name));
     if (name === 'DeploymentUnavailable') this.world.statistics.unavailable += 1;
     if (!isExpected)
       this.world.violation(
@@ -400,6 +417,14 @@ const WHILE_AWAY: ReadonlySet<string> = new Set([
   'DeploymentStopped',
   'DeploymentNotStarted',
   'FailedDeployment',
+]);
+
+/** Errors that calls may also get from a host that starts no replicas any more. */
+const WHILE_SUPERSEDED: ReadonlySet<string> = new Set([
+  'ControllerSuperseded',
+  'DeploymentUnavailable',
+  'FailedDeployment',
+  'ReplicaLostError',
 ]);
 
 /**

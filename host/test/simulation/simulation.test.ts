@@ -25,6 +25,22 @@ Simulation(`finds no lost call, no oversubscribed device and no stuck state in $
   assert.not.ok(isTame, `the schedules had too few faults to show anything: ${JSON.stringify(total)}`);
 });
 
+Simulation('starts no replica after another host has become the controller, and answers each call', async () => {
+  const bad: string[] = [];
+  let calls = 0;
+  const stackTraceLimit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
+  // In 3,799 a call waits until another deployment makes room.
+  for (const seed of [...Array.from({ length: SCHEDULES / 2 }, (_, index) => index + 1), 3799]) {
+    const { violations, statistics } = await runSchedule(seed, { isSuperseded: true });
+    bad.push(...violations.map((violation) => `seed ${seed}: ${violation}`));
+    calls += statistics.calls;
+  }
+  Error.stackTraceLimit = stackTraceLimit;
+  assert.equal([bad.slice(0, 10), bad.length], [[], 0]);
+  assert.ok(calls > SCHEDULES, `${calls} calls show nothing`);
+});
+
 /**
  * Seeds that once found an error.
  *

@@ -41,6 +41,11 @@ export class Availability {
   /** Called when a process was lost and will be restarted. */
   onLost({ reason }: SlotFailure): void {
     this.#lastLoss = reason;
+    this.check();
+  }
+
+  /** Refuses the waiting calls while no replica will serve soon. */
+  check(): void {
     const error = this.unavailable();
     if (error) this.#options.pool.refuseWaiting(() => error);
   }

@@ -212,7 +212,10 @@ export class ReplicaSet {
     );
     void this.#every(
       () => this.#keeper.periodMs,
-      () => this.#keeper.check(),
+      () => {
+        this.#availability.check(); // a call that waits for a place when another host becomes the controller
+        this.#keeper.check();
+      },
     );
   }
 
