@@ -104,6 +104,20 @@ Routes('go only to models that can do what is asked', () => {
   assert.equal(routeOf(blind, asking(image), context()).fallbacks.length, 3, 'the model itself refuses the image');
 });
 
+Routes('give images to models that see them before those that read their texts, whatever their weights', () => {
+  const image = [{ type: 'image_url', image_url: { url: 'data:' } }];
+  const alias = { deployments: weights({ a: 1000, b: 1 }), fallbacks: ['a'] };
+  const reads = { takesImages: true, takesTextsOfImages: true };
+  const names = (others: Parameters<typeof directory>[1], content: unknown): string[] => {
+    const { chosen, fallbacks } = routeOf(directory(alias, others).models, asking(content), context());
+    return [chosen, ...fallbacks].map(({ model }) => model.name);
+  };
+  assert.equal(names({ a: reads, b: { takesImages: true } }, image), ['b', 'a'], 'the fallback may read');
+  assert.equal(names({ a: reads }, image), ['a']);
+  assert.is(names({ a: reads, b: reads }, image)[0], 'a');
+  assert.is(names({ a: reads, b: { takesImages: true } }, 'text')[0], 'a');
+});
+
 Routes('leave audio to models that hear it, if they take the images, too', () => {
   const sound = { type: 'input_audio', input_audio: { data: '', format: '' } };
   const image = { type: 'image_url', image_url: { url: 'data:' } };

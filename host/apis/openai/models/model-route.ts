@@ -111,14 +111,19 @@ const tooLate = (deployment: string, ms: number): Error =>
     data: { model_name: deployment },
   });
 
-/** Returns the models that take what a dialog has, or all of them if none does. */
+/**
+ * Returns the models that take what a dialog has, or all of them if none does. Models that only read the texts of
+ * images are chosen where none sees them; otherwise they are fallbacks, if the alias says so.
+ */
 function sensing(named: NamedModels, dialog: ModelWish['dialog'] = []): NamedModels {
   const isOnlyOne = named.choices.length + named.fallbacks.length === 1;
   if (isOnlyOne) return named;
   const hasImages = dialog.some((item) => has(item, IMAGE_TYPES));
   const hasAudio = dialog.some((item) => has(item, AUDIO_TYPES));
   const able = onlyThose(named, ({ model }) => (!hasImages || model.takesImages) && (!hasAudio || model.takesAudio));
-  return able.choices.length + able.fallbacks.length > 0 ? able : named;
+  if (able.choices.length + able.fallbacks.length === 0) return named;
+  const seeing = able.choices.filter(({ found }) => !found.model.takesTextsOfImages);
+  return hasImages && seeing.length > 0 ? { ...able, choices: seeing } : able;
 }
 
 /** Returns whether the models that may answer a request hear the audio of its dialog. Throws `UnknownModel`. */
