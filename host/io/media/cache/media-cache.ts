@@ -119,11 +119,15 @@ export class MediaCache {
     await this.#change('media not forgotten', (index) => this.#remove(index, key));
   }
 
-  /** Removes what was used least recently until the disk has room for so many bytes. Never rejects. */
+  /**
+   * Removes what was used least recently until the disk has room for so many bytes. What does not help stays. Never
+   * rejects.
+   */
   async makeRoom(bytes: number): Promise<void> {
     const missing = bytes - ((await diskReserve(this.#options.folder))?.room ?? Infinity);
     if (missing <= 0) return;
     await this.#change('no room made', async (index) => {
+      if (missing > index.bytes) return; // a server may say any length, and others may have filled the disk
       await this.#dropped(index, index.evict(index.bytes - missing));
     });
   }

@@ -20,6 +20,8 @@ import { Limiter } from '../../../base/core/async/limiter.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { noTelemetry } from '../../../base/core/telemetry.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
+import { smallDisk } from '../../../test/helpers/small-disk.ts';
+import { skip } from '../../../test/skip.ts';
 import { Random } from '../../../test/simulation/random.ts';
 import { MediaTelemetry } from '../media-telemetry.ts';
 import { etagOf, type Origin, OriginServer } from './fixtures/origin-server.ts';
@@ -124,6 +126,32 @@ Urls('a fresh file needs no request, a stale one a question, and a changed one i
   server.origins.set('/a', { body: 'two', ...KEPT });
   assert.equal(await counting(async () => assert.is(await host.read('/a'), 'two')), [1, 1]);
   assert.equal(inCache('files'), [digest('two')]);
+});
+
+const disk = smallDisk(256);
+Urls.after(() => disk?.[Symbol.dispose]());
+if (!disk) skip('files of URLs with a full disk', 'no file system can be mounted');
+else
+  Urls('a file for which the disk of the cache has no room lies with the temporary files', async () => {
+    const small = new Host({ folder: join(disk.folder, 'cache') });
+    const [fits, large] = ['a'.repeat(50_000), 'b'.repeat(500_000)];
+    server.origins.set('/fits', { body: fits, ...KEPT });
+    server.origins.set('/large', { body: large, ...KEPT });
+    assert.is(await small.read('/fits'), fits);
+    for (const _ of [1, 2]) assert.is(await small.read('/large'), large);
+    assert.is(await small.read('/fits'), fits);
+  });
+
+Urls('a length that no disk has room for removes nothing of what is kept', async () => {
+  server.origins.set('/a', { body: 'one', ...KEPT });
+  await host.read('/a');
+  server.origins.set('/huge', {
+    body: '',
+    answer: (_, { socket }) => void socket!.end(`HTTP/1.1 200 OK\r\ncontent-length: ${10 ** 14}\r\n\r\none`),
+  });
+  assert.is(await host.nameOf('/huge', { maxBytes: 1e15 }), 'DownloadException');
+  assert.equal(inCache('files'), [digest('one')]);
+  assert.equal(await counting(async () => assert.is(await host.read('/a'), 'one')), [0, 0]);
 });
 
 Urls('what a server does not allow to keep is fetched each time, and so is what it says nothing about', async () => {

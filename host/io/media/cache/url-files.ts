@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import type { Limiter } from '../../../base/core/async/limiter.ts';
+import { AanaError } from '../../../base/core/errors.ts';
 import { outsideRequests } from '../../../base/core/async/request-scope.ts';
 import { randomSuffix } from '../../../base/core/ids.ts';
 import { type HeldResult, SharedWork } from '../../../base/core/async/shared-work.ts';
@@ -89,12 +90,31 @@ export class UrlFiles {
   }
 
   async #fetch(url: string, opening: UrlOpening, signal: AbortSignal): Promise<UrlFile> {
-    const { telemetry, media } = this.#options;
-    const { tenant, maxBytes, extension } = opening;
-    const guards = this.#guards(opening.refusalOf, signal);
+    const { tenant, extension } = opening;
     const cache = tenant === '' ? undefined : await this.#usableCache();
-    const path = (cache ? cache.path : await this.#options.newPath()) + extension;
-    const cached = cache && new CachedFetch(cache.cache, tenant, path);
+    const save = async (): Promise<UrlFile> =>
+      this.#save(url, opening, signal, (await this.#options.newPath()) + extension);
+    if (!cache) return save();
+    const path = cache.path + extension;
+    return this.#save(url, opening, signal, path, new CachedFetch(cache.cache, tenant, path)).catch(
+      (error: unknown) => {
+        if (!(error instanceof AanaError) || error.name !== 'DiskFullException') throw error;
+        return save(); // the folder of temporary files may lie on another disk
+      },
+    );
+  }
+
+  /** Fetches a URL to a new file at `path`. */
+  async #save(
+    url: string,
+    opening: UrlOpening,
+    signal: AbortSignal,
+    path: string,
+    cached?: CachedFetch,
+  ): Promise<UrlFile> {
+    const { telemetry, media } = this.#options;
+    const { maxBytes } = opening;
+    const guards = this.#guards(opening.refusalOf, signal);
     const found = await fetchToFile(url, path, { maxBytes, cached, ...guards });
     if (found === 'page') return this.#download(url, opening, guards);
     const { bytes, hit } = found;
