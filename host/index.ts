@@ -112,6 +112,7 @@ export type { HostEndpointContext, HostEndpointResult } from './endpoints/regist
 export type { AppMiddleware, AppStatus, RouterLike } from './apis/http/index.ts';
 export type { OpenApiParams } from './apis/openapi/index.ts';
 export type {
+  FrameFile,
   HeldFrame,
   HeldImage,
   HeldVideo,

@@ -81,11 +81,12 @@ function unused(): never {
 async function byClass(form: Form, every: number): Promise<number> {
   await using video = await media.openVideo({ path });
   let count = 0;
-  for await (const { image } of video.frames({ every, max_width: WIDTH })) {
-    await using frame = image;
-    if (form === 'jpeg') await frame.encode({ format: 'jpeg' });
-    count += 1;
-  }
+  if (form === 'jpeg') for await (const _ of video.frameFiles({ every, max_width: WIDTH, format: 'jpeg' })) count += 1;
+  else
+    for await (const { image } of video.frames({ every, max_width: WIDTH })) {
+      await image[Symbol.asyncDispose]();
+      count += 1;
+    }
   return count;
 }
 

@@ -4,7 +4,7 @@ import type { ForCallers, RequestContext } from '../../base/core/request-context
 import type { Telemetry } from '../../base/core/telemetry.ts';
 import type { AudioReference } from '../../base/schemas/media-references.ts';
 import type { ImageEncoding } from '../../base/schemas/videos/encoding.ts';
-import type { FrameOptions, VideoFacts } from '../../base/schemas/videos/frames.ts';
+import type { FrameFileOptions, FrameOptions, VideoFacts } from '../../base/schemas/videos/frames.ts';
 import type { GrowingAudio } from '../../base/schemas/growing-audio.ts';
 import type { Metadata, VectorFilter } from '../../base/schemas/vectors/vector-filter.ts';
 import type { ImageReference } from '../../base/schemas/media-references.ts';
@@ -339,6 +339,11 @@ export interface VideoPort {
       readonly onDecoded?: (pixels: number) => void;
     },
   ): FramesPort;
+  /** Decodes frames as {@link frames} does, to files. */
+  frameFiles(
+    options: FrameFileOptions,
+    work: WorkOptions & { readonly onDecoded?: (pixels: number) => void },
+  ): AsyncGenerator<FrameFilePort, void, undefined>;
   /** Returns the embedded subtitles of a track in SubRip. */
   subtitles(track: number | undefined, work: WorkOptions): Promise<string>;
 }
@@ -349,6 +354,15 @@ export interface FramePort {
   /** Seconds from the start of the file. */
   readonly time: number;
   readonly image: FrameImagePort;
+}
+
+export interface FrameFilePort {
+  /** Seconds from the start of the file. */
+  readonly time: number;
+  /** Pixels. */
+  readonly width: number;
+  readonly height: number;
+  readonly file: Uint8Array;
 }
 
 export interface FrameImagePort extends ImagePort {

@@ -34,6 +34,7 @@ export {
 export {
   Audio,
   type Frame,
+  type FrameFile,
   Frames,
   Image,
   Stream,

@@ -1,11 +1,12 @@
 import { raceAbort } from '../../base/core/abort.ts';
-import type { FrameOptions, MediaTrack, VideoFacts } from '../../base/schemas/index.ts';
+import type { FrameFileOptions, FrameOptions, MediaTrack, VideoFacts } from '../../base/schemas/index.ts';
 import type { DecodedTrack } from './decoded-audio.ts';
 import type { Probe } from './probe.ts';
 import type {
   AudioChannels,
   AudioMedia,
   EarlyAudio,
+  FrameFile,
   FrameWorkOptions,
   MediaWorkOptions,
   VideoFrame,
@@ -13,7 +14,7 @@ import type {
   VideoMedia,
 } from './types.ts';
 import { shownTrack } from './video/video-track.ts';
-import { frameOptions } from './video/frame-plan.ts';
+import { frameFileOptions, frameOptions } from './video/frame-plan.ts';
 
 /** A media file that a scope has opened. */
 export interface OpenedFile {
@@ -29,6 +30,10 @@ export interface OpenedFile {
 interface Decoders {
   readonly extract: (channels: AudioChannels, work: MediaWorkOptions) => Promise<DecodedTrack>;
   readonly frames: (options: FrameOptions, work: FrameWorkOptions) => AsyncGenerator<VideoFrame, void, undefined>;
+  readonly frameFiles: (
+    options: FrameFileOptions,
+    work: FrameWorkOptions,
+  ) => AsyncGenerator<FrameFile, void, undefined>;
   readonly subtitles: (track: number | undefined, work: MediaWorkOptions) => Promise<string>;
 }
 
@@ -72,6 +77,10 @@ export class OpenedVideo implements VideoMedia {
 
   frames(options: FrameOptions, work: FrameWorkOptions = {}): AsyncGenerator<VideoFrame, void, undefined> {
     return this.#decoders.frames(frameOptions(options), work);
+  }
+
+  frameFiles(options: FrameFileOptions, work: FrameWorkOptions = {}): AsyncGenerator<FrameFile, void, undefined> {
+    return this.#decoders.frameFiles(frameFileOptions(options), work);
   }
 
   subtitles(track?: number, work: MediaWorkOptions = {}): Promise<string> {

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { cancelledError, isDiskFull } from '../../base/core/errors.ts';
 import { deferred } from '../../base/core/deferred.ts';
 import { newId, randomSuffix } from '../../base/core/ids.ts';
-import type { FrameOptions } from '../../base/schemas/index.ts';
 import type { GrowingAudioReference } from '../../base/schemas/growing-audio.ts';
 import { audioTrackOf } from './audio/audio-track.ts';
 import type { UrlFiles } from './cache/url-files.ts';
@@ -23,20 +22,18 @@ import type { MediaTelemetry } from './media-telemetry.ts';
 import { openAllowed } from './local-paths.ts';
 import { type OpenedFile, OpenedVideo } from './opened-video.ts';
 import { type ProbeOptions, probeFile } from './probe.ts';
-import { type FrameReadingOptions, readFrames } from './video/frame-reader.ts';
+import { type FrameReadingOptions, readFrameFiles, readFrames } from './video/frame-reader.ts';
 import { readSubtitles } from './video/subtitles.ts';
 import type { PageMedia } from './yt-dlp.ts';
 import type {
   AudioChannels,
   AudioMedia,
-  FrameWorkOptions,
   ImageInfo,
   ImageMedia,
   MediaOptions,
   MediaSource,
   MediaWorkOptions,
   UploadedFile,
-  VideoFrame,
   VideoMedia,
 } from './types.ts';
 
@@ -120,7 +117,10 @@ export class MediaScope {
     audioTrackOf(file.probe, source);
     return new OpenedVideo(source.media_id ?? newId(), file, {
       extract: (channels, work) => this.#extract(source, file, channels, work),
-      frames: (options, work) => this.#frames(source, file, options, work),
+      frames: (options, work) =>
+        this.#frames(source, (reading) => readFrames(file.path, file.probe, options, reading, work)),
+      frameFiles: (options, work) =>
+        this.#frames(source, (reading) => readFrameFiles(file.path, file.probe, options, reading, work)),
       subtitles: (number, { signal }) => this.#subtitles(source, file, number, signal),
     });
   }
@@ -209,12 +209,10 @@ export class MediaScope {
   }
 
   /** Decodes frames. A decoder that waits for the next call has no place among the decoders, so that others go on. */
-  async *#frames(
+  async *#frames<T>(
     source: MediaSource,
-    { path, probe }: OpenedFile,
-    options: FrameOptions,
-    work: FrameWorkOptions,
-  ): AsyncGenerator<VideoFrame, void, undefined> {
+    read: (reading: FrameReadingOptions) => AsyncGenerator<T, void, undefined>,
+  ): AsyncGenerator<T, void, undefined> {
     if (this.#frameStreams >= MAX_FRAME_STREAMS) throw tooManyFrameStreamsError(MAX_FRAME_STREAMS);
     this.#frameStreams += 1;
     const { ffmpegPath, maxDurationS, tempDir: root } = this.#options;
@@ -224,7 +222,7 @@ export class MediaScope {
       inPlace: (...args) => this.#inPlace(...args),
     };
     try {
-      yield* readFrames(path, probe, options, reading, work);
+      yield* read(reading);
     } finally {
       this.#frameStreams -= 1;
     }

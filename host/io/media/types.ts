@@ -5,7 +5,7 @@ import type { AudioReference } from '../../base/schemas/media-references.ts';
 import type { GrowingAudio } from '../../base/schemas/growing-audio.ts';
 import type { ImageReference } from '../../base/schemas/media-references.ts';
 import type { ImageEncoding } from '../../base/schemas/videos/encoding.ts';
-import type { FrameOptions, VideoFacts } from '../../base/schemas/videos/frames.ts';
+import type { FrameFileOptions, FrameOptions, VideoFacts } from '../../base/schemas/videos/frames.ts';
 import type { MediaCacheOptions } from './cache/media-cache.ts';
 import type { AddressPolicy, Lookup, Network } from '../outgoing/index.ts';
 
@@ -90,6 +90,17 @@ export interface VideoFrame {
   readonly image: FrameImage;
 }
 
+/** A picture of a video as a file. */
+export interface FrameFile {
+  /** Seconds from the start of the file, as a player shows them. */
+  readonly time: number;
+  /** Pixels. */
+  readonly width: number;
+  readonly height: number;
+  /** A JPEG or PNG, without transparency. */
+  readonly file: Uint8Array;
+}
+
 export interface FrameImage extends ImageMedia {
   /** Removes its file. May be called twice. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -147,6 +158,8 @@ export interface VideoMedia {
    * `MediaTooLongException` and `VideoReadingException`, also while frames are read.
    */
   frames(options: FrameOptions, work?: FrameWorkOptions): AsyncGenerator<VideoFrame, void, undefined>;
+  /** Decodes frames as {@link frames} does, to files: those that `encode` of their images would return. */
+  frameFiles(options: FrameFileOptions, work?: FrameWorkOptions): AsyncGenerator<FrameFile, void, undefined>;
   /**
    * Returns the embedded subtitles of a track in SubRip, with times from the start of the file. `track` counts the
    * tracks of subtitles from 0 on; default: the first one. Throws `VideoReadingException`.

@@ -2,8 +2,9 @@ import type { ImageHandle, MediaCalls } from '../../../../wit/generated/world/me
 import { Base64Bytes } from '../sandbox/index.ts';
 import { bytesOfBase64 } from './scope/base64.ts';
 import type { ImageEncoding } from '../../../base/schemas/videos/encoding.ts';
-import type { FrameOptions } from '../../../base/schemas/videos/frames.ts';
+import type { FrameFileOptions, FrameOptions } from '../../../base/schemas/videos/frames.ts';
 import { computingCost } from './scope/computing-cost.ts';
+import { fileFrames, FrameFileImage } from './scope/frame-file-image.ts';
 import { HeldFrames } from './scope/held-frames.ts';
 import { jsonValue } from './scope/json-members.ts';
 import { mediaSource } from './scope/media-source.ts';
@@ -28,14 +29,20 @@ export const mediaCalls: CallsOf<keyof MediaCalls> = {
   'media.facts': async (scope, handle) => JSON.stringify(scope.get(handle, 'video').video.facts),
   async 'media.frames'(scope, handle, json) {
     const { video } = scope.get(handle, 'video');
-    const options = jsonValue(json, 'the text of the options of frames') as FrameOptions; // the host checks them
+    const options = jsonValue(json, 'the text of the options of frames');
     scope.requireRoom();
     scope.charge(computingCost.process);
     const { signal, traceparent } = scope.streamOptions(scope.signal);
     const onDecoded = (pixels: number): void => scope.charge(computingCost.decoded(pixels));
-    const frames = new HeldFrames(signal, (ending) =>
-      video.frames(options, { signal: ending, traceparent, onDecoded }),
-    );
+    const frames = new HeldFrames(signal, (ending) => {
+      const work = { signal: ending, traceparent, onDecoded };
+      // The host checks the options.
+      if (!hasFormat(options)) return video.frames(options as FrameOptions, work);
+      return fileFrames(video.frameFiles(options, work), options, (file, more) => {
+        scope.charge(computingCost.process);
+        return scope.media().decodeImage(file, more);
+      });
+    });
     return scope.keep({ kind: 'frames', frames });
   },
   async 'media.subtitles'(scope, handle, track) {
@@ -46,6 +53,10 @@ export const mediaCalls: CallsOf<keyof MediaCalls> = {
   async 'media.encode'(scope, handle, json) {
     const { image } = scope.get(handle, 'image');
     const encoding = jsonValue(json, 'the text of the encoding') as ImageEncoding; // the host checks it
+    if (image instanceof FrameFileImage && image.isOf(encoding)) {
+      scope.charge(computingCost.piece(image.file.length));
+      return new Base64Bytes(image.file);
+    }
     scope.charge(computingCost.conversion(image.info));
     return new Base64Bytes(
       await image.encode(encoding, { signal: scope.signal, traceparent: scope.context.traceparent }),
@@ -74,6 +85,9 @@ export const mediaCalls: CallsOf<keyof MediaCalls> = {
   'media.image-pixels': pixels,
   'media.pixels-base64': async (...args) => new Base64Bytes(await pixels(...args)),
 };
+
+const hasFormat = (options: unknown): options is FrameFileOptions =>
+  typeof options === 'object' && options !== null && 'format' in options;
 
 async function decode(scope: CapabilityScope, file: Uint8Array): Promise<ImageHandle> {
   scope.charge(computingCost.process);

@@ -595,4 +595,34 @@ Capabilities('UTF-8 is written and read as by the platform, broken texts and byt
     );
 });
 
+Capabilities('frames come as files of the wanted form, also when the loop ends early', async () => {
+  const asked: unknown[] = [];
+  const plugin = definePlugin([
+    defineEndpoint({
+      ...{ ...anything, name: 'files' },
+      async run(_, { video }) {
+        const opened = await video.open({ path: '/v.mp4' });
+        const all = await allOf(opened.frameFiles({ count: 2, max_width: 8, format: 'jpeg', quality: 30 }));
+        for await (const { time } of opened.frameFiles({ every: 1, format: 'png' }))
+          return { first: time, all: all.map(({ file, ...facts }) => ({ ...facts, file: decodeUtf8(file) })) };
+      },
+    }),
+  ]);
+  const fakes: FakeHost = {
+    video: () => ({
+      frames: (options) => {
+        asked.push(options);
+        return [1, 2].map((time) => ({ time, width: 8, height: 4, file: encodeUtf8(`file ${time}`) }));
+      },
+    }),
+  };
+  const { output } = await runEndpoint(plugin, 'files', {}, fakes);
+  const all = [1, 2].map((time) => ({ time, width: 8, height: 4, file: `file ${time}` }));
+  assert.equal(output, { first: 1, all });
+  assert.equal(asked, [
+    { count: 2, max_width: 8, format: 'jpeg', quality: 30 },
+    { every: 1, format: 'png' },
+  ]);
+});
+
 Capabilities.run();

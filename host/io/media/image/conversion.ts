@@ -1,5 +1,6 @@
 import { fail } from '../../../base/core/errors.ts';
 import { checkedValue, ImageEncoding, validationEntries, validationMessage } from '../../../base/schemas/index.ts';
+import { DEFAULT_QUALITY } from '../../../base/schemas/videos/file-form.ts';
 import { imageReadingError, imageTooLargeError } from '../errors.ts';
 import type { MediaSource } from '../types.ts';
 import { type Size, within } from './size.ts';
@@ -17,8 +18,6 @@ export interface Conversion {
 const MAX_PIXELS = 2 ** 22;
 /** Bytes of an encoded image beside those of its pixels. */
 const SPARE_BYTES = 1024 * 1024;
-/** Of a JPEG, from 1 to 100. */
-const DEFAULT_QUALITY = 85;
 
 /**
  * To red, green and blue of each pixel, row by row from the top, without transparency. Throws `ImageReadingException`

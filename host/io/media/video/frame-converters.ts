@@ -8,8 +8,6 @@ import { PictureProcess } from './picture-process.ts';
 export interface FrameConvertersOptions {
   readonly ffmpegPath: string;
   readonly source: MediaSource;
-  /** Pixels of the frames. */
-  readonly size: Size;
   readonly signal: AbortSignal;
 }
 
@@ -31,14 +29,14 @@ export class FrameConverters implements AsyncDisposable {
     this.#options = options;
   }
 
-  /** Converts the pixels of a frame. Rejects with the signal's reason. */
-  async convert(pixels: Uint8Array, conversion: Conversion, signal: AbortSignal): Promise<Uint8Array> {
+  /** Converts the pixels of a frame of this size, which is that of all frames. Rejects with the signal's reason. */
+  async convert(pixels: Uint8Array, from: Size, conversion: Conversion, signal: AbortSignal): Promise<Uint8Array> {
     const { source, signal: ends } = this.#options;
     signal.throwIfAborted();
     const key = [scaledTo(conversion.size), ...conversion.codec].join(' ');
     const idle = this.#idle.get(key);
     this.#idle.delete(key);
-    const process = idle?.isRunning ? idle : this.#start(conversion);
+    const process = idle?.isRunning ? idle : this.#start(from, conversion);
     const end = (): void => void process[Symbol.asyncDispose]();
     signal.addEventListener('abort', end, { once: true });
     try {
@@ -66,8 +64,8 @@ export class FrameConverters implements AsyncDisposable {
     await Promise.all(idle.map((process) => process[Symbol.asyncDispose]()));
   }
 
-  #start({ size, codec, bytes }: Conversion): PictureProcess {
-    const { ffmpegPath, size: from, signal } = this.#options;
+  #start(from: Size, { size, codec, bytes }: Conversion): PictureProcess {
+    const { ffmpegPath, signal } = this.#options;
     const raw = ['-format_whitelist', 'rawvideo', '-f', 'rawvideo', '-pixel_format', 'rgb24'];
     return new PictureProcess({
       ...{ ffmpegPath, path: undefined, mostBytes: bytes, signal },

@@ -1,6 +1,7 @@
 import { videoReadingError } from '../errors.ts';
 import { complaint } from '../probe.ts';
 import type { MediaSource } from '../types.ts';
+import type { Conversion } from '../image/conversion.ts';
 import type { Size } from '../image/size.ts';
 import type { Pausable } from './in-turns.ts';
 import { PictureProcess, type Spare } from './picture-process.ts';
@@ -11,7 +12,8 @@ export interface FrameDecoderOptions {
   readonly source: MediaSource;
   readonly path: string;
   readonly track: VideoTrack;
-  readonly size: Size;
+  /** The size of the pictures, and what they become. */
+  readonly to: Conversion;
   /** Options of the input, such as `-ss`. */
   readonly before: readonly string[];
   /** An expression of ffmpeg's filter `select`. */
@@ -25,11 +27,11 @@ export interface FrameDecoderOptions {
 export interface RawFrame {
   /** Seconds, as the file counts them. */
   readonly time: number;
-  /** Red, green and blue of each pixel, row by row from the top. */
-  readonly pixels: Buffer;
+  /** Red, green and blue of each pixel, row by row from the top; or the file of the picture. */
+  readonly bytes: Buffer;
 }
 
-/** One ffmpeg that decodes pictures to pixels. It waits until somebody asks for the next one. */
+/** One ffmpeg that decodes pictures to pixels or files. It waits until somebody asks for the next one. */
 export class FrameDecoder implements AsyncDisposable, Pausable {
   readonly #options: FrameDecoderOptions;
   readonly #process: PictureProcess;
@@ -38,13 +40,12 @@ export class FrameDecoder implements AsyncDisposable, Pausable {
   /** Starts to decode. The signal ends it. */
   constructor(options: FrameDecoderOptions) {
     this.#options = options;
-    const { ffmpegPath, path, track, size, before, select, spare, cpuSeconds, signal } = options;
-    const mostBytes = 3 * size.width * size.height;
+    const { ffmpegPath, path, track, to, before, select, spare, cpuSeconds, signal } = options;
     this.#process = new PictureProcess({
-      ...{ ffmpegPath, path, mostBytes, spare, cpuSeconds, signal, before: ['-copyts', ...before] },
+      ...{ ffmpegPath, path, mostBytes: to.bytes, spare, cpuSeconds, signal, before: ['-copyts', ...before] },
       after: [
-        ...['-map', `0:${track.stream}`, '-an', '-sn', '-dn', '-vf', filtersOf(track, size, select)],
-        ...['-c:v', 'rawvideo', '-pix_fmt', 'rgb24'],
+        ...['-map', `0:${track.stream}`, '-an', '-sn', '-dn', '-vf', filtersOf(track, to.size, select)],
+        ...to.codec,
       ],
     });
   }
@@ -57,7 +58,7 @@ export class FrameDecoder implements AsyncDisposable, Pausable {
     const picture = await this.#process.next();
     if (picture) {
       this.#decoded += 1;
-      return { time: picture.time / 1e6, pixels: picture.bytes };
+      return { time: picture.time / 1e6, bytes: picture.bytes };
     }
     this.#requireSuccess();
     return undefined;
@@ -122,6 +123,8 @@ function filtersOf(
     `scale=${width}:${height}:flags=area`,
     ...(unsaidColours.length > 0 ? [`setparams=${unsaidColours.join(':')}`] : []),
     ...(isHdr ? TONE_MAP : []),
+    // Files are made of the same pixels. Theirs are square, which a file without a ratio says.
     'format=rgb24',
+    'setsar=0',
   ].join(',');
 }

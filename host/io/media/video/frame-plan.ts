@@ -1,5 +1,12 @@
+import type * as z from 'zod/mini';
 import { fail } from '../../../base/core/errors.ts';
-import { checkedValue, FrameOptions, validationEntries, validationMessage } from '../../../base/schemas/index.ts';
+import {
+  checkedValue,
+  FrameFileOptions,
+  FrameOptions,
+  validationEntries,
+  validationMessage,
+} from '../../../base/schemas/index.ts';
 import { videoReadingError } from '../errors.ts';
 import type { Probe } from '../probe.ts';
 import type { MediaSource } from '../types.ts';
@@ -36,9 +43,12 @@ export type FramePlan =
     };
 
 /** Returns the options of a caller, checked. Throws `InvalidArguments`. */
-export function frameOptions(given: unknown): FrameOptions {
-  const { value, issues } = checkedValue(FrameOptions, given);
-  if (value) return value;
+export const frameOptions = (given: unknown): FrameOptions => checked(FrameOptions, given);
+export const frameFileOptions = (given: unknown): FrameFileOptions => checked(FrameFileOptions, given);
+
+function checked<T>(schema: z.core.$ZodType<T>, given: unknown): T {
+  const { value, issues } = checkedValue(schema, given);
+  if (!issues) return value;
   throw fail('InvalidArguments', `the options of frames: ${validationMessage(validationEntries(issues, given))}`);
 }
 

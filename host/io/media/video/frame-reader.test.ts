@@ -1,17 +1,18 @@
 // What readers of frames do with them, and what they cost others.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import type { FrameOptions } from '../../../base/schemas/index.ts';
+import type { FrameFileOptions, FrameOptions, ImageEncoding } from '../../../base/schemas/index.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
 import { makeMedia, sine, testFfmpeg } from '../../../test/helpers/media/media-files.ts';
 import { descendants } from '../../../test/helpers/server.ts';
 import { skip } from '../../../test/skip.ts';
 import { MediaService } from '../service.ts';
-import type { VideoFrame, VideoMedia } from '../types.ts';
+import type { FrameFile, VideoFrame, VideoMedia } from '../types.ts';
 
 const Reader = suite('readers of frames');
 const folder = mkdtempSync(join(tmpdir(), 'aana-reader-'));
@@ -92,6 +93,46 @@ if (ffmpegPath === undefined) {
       assert.is(await converters(), 0);
     },
   );
+
+  Reader('get files from the decoder that are those of encoded frames, however they are chosen', async () => {
+    await using scope = service.openScope();
+    const video = await open(scope, 'clip.mp4');
+    const choices: readonly FrameOptions[] = [
+      { every: 0.3 },
+      { count: 2 },
+      { times: [0.4, 1.95] },
+      { keyframes: true },
+    ];
+    const forms: readonly ImageEncoding[] = [{ format: 'jpeg' }, { format: 'jpeg', quality: 20 }, { format: 'png' }];
+    const shown = ({ time, width, height, file }: FrameFile): string =>
+      `${time}: ${width} × ${height}, ${createHash('sha256').update(file).digest('hex')}`;
+    for (const [at, choice] of choices.flatMap((one) => [one, { ...one, max_width: 31 }]).entries()) {
+      const form = forms[at % forms.length]!;
+      const encoded: string[] = [];
+      for await (const { time, image } of video.frames(choice)) {
+        const { width, height } = image.info;
+        encoded.push(shown({ time, width, height, file: await image.encode(form) }));
+        await image[Symbol.asyncDispose]();
+      }
+      const decoded: string[] = [];
+      for await (const frame of video.frameFiles({ ...choice, ...form })) {
+        assert.equal([await converters(), files()], [0, []]);
+        decoded.push(shown(frame));
+      }
+      assert.ok(decoded.length > 1);
+      assert.equal(decoded, encoded, JSON.stringify({ ...choice, ...form }));
+    }
+    for (const wrong of [
+      { format: 'gif' },
+      { quality: 90 },
+      { format: 'jpeg', quality: 0 },
+      { format: 'png', times: [1] },
+    ])
+      assert.is(
+        (await errorOf((async () => video.frameFiles({ every: 1, ...wrong } as FrameFileOptions))())).name,
+        'InvalidArguments',
+      );
+  });
 
   Reader('that leave in the midst of a conversion leave nothing, and others go on', async () => {
     await using scope = service.openScope();

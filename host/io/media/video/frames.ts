@@ -1,10 +1,11 @@
 import { AanaError } from '../../../base/core/errors.ts';
-import type { FrameOptions } from '../../../base/schemas/index.ts';
+import type { FrameFileOptions, FrameOptions, ImageEncoding } from '../../../base/schemas/index.ts';
 import { mediaTooLongError } from '../errors.ts';
 import type { Probe } from '../probe.ts';
 import type { FrameWorkOptions, MediaSource } from '../types.ts';
 import { FrameDecoder, type RawFrame } from './frame-decoder.ts';
 import { type FramePlan, frameSize, planFrames } from './frame-plan.ts';
+import { type Conversion, toFile, toPixels } from '../image/conversion.ts';
 import type { Size } from '../image/size.ts';
 import type { Pausable } from './in-turns.ts';
 import type { Spare } from './picture-process.ts';
@@ -59,7 +60,7 @@ export interface ChosenFrames {
 export function chooseFrames(
   path: string,
   probe: Probe,
-  options: FrameOptions,
+  options: FrameOptions | FrameFileOptions,
   decoding: DecodeFramesOptions,
 ): ChosenFrames {
   const { source, maxDurationS } = decoding;
@@ -70,10 +71,16 @@ export function chooseFrames(
     throw mediaTooLongError(source, maxDurationS, duration);
   const size = frameSize(track, options, source);
   const plan = planFrames(options, probe, source);
-  const decoder = new Decoding(path, probe, track, size, decoding);
+  const to = 'format' in options ? toFile(size, formOf(options)) : toPixels(size, source);
+  const decoder = new Decoding(path, probe, track, to, decoding);
   if (plan.kind === 'seek') return { size, decoder, areSought: true, frames: sought(decoder, plan) };
   return { size, decoder, areSought: false, frames: decoded(decoder, plan) };
 }
+
+const formOf = ({ format, quality }: FrameFileOptions): ImageEncoding => ({
+  format,
+  ...(quality !== undefined && { quality }),
+});
 
 const idle: Pausable = { pause: () => false, continue() {} };
 
@@ -139,25 +146,31 @@ class Decoding implements Pausable {
   /** Seconds. Undefined if the file does not say it. */
   readonly duration: number | undefined;
   readonly #track: VideoTrack;
-  readonly #size: Size;
+  readonly #to: Conversion;
   readonly #options: DecodeFramesOptions;
   /** Whether a frame was found by seeking, so that the file has an index. */
   #canSeek = false;
   #running: FrameDecoder | undefined;
 
-  constructor(path: string, { start = 0, info }: Probe, track: VideoTrack, size: Size, options: DecodeFramesOptions) {
+  constructor(
+    path: string,
+    { start = 0, info }: Probe,
+    track: VideoTrack,
+    to: Conversion,
+    options: DecodeFramesOptions,
+  ) {
     this.#path = path;
     this.#start = start;
     this.duration = info.duration;
     this.#track = track;
-    this.#size = size;
+    this.#to = to;
     this.#options = options;
   }
 
   decode(select: string, before: readonly string[]): FrameDecoder {
     const { ffmpegPath, source, maxDurationS, spare, signal } = this.#options;
     this.#running = new FrameDecoder({
-      ...{ ffmpegPath, source, spare, signal, path: this.#path, track: this.#track, size: this.#size, before, select },
+      ...{ ffmpegPath, source, spare, signal, path: this.#path, track: this.#track, to: this.#to, before, select },
       // One thread decodes a second of 4K video in up to 3 s.
       cpuSeconds: 60 + 4 * maxDurationS,
     });
@@ -171,7 +184,7 @@ class Decoding implements Pausable {
 
   /** Tells that so many frames were decoded. */
   tellDecoded(frames: number): void {
-    const { width, height } = this.#track.size ?? this.#size;
+    const { width, height } = this.#track.size ?? this.#to.size;
     this.#options.onDecoded?.(frames * width * height);
   }
 
@@ -188,7 +201,7 @@ class Decoding implements Pausable {
     const { source, maxDurationS } = this.#options;
     const time = Math.max(0, Math.round((frame.time - this.#start) * 1e6) / 1e6);
     if (time > maxDurationS + SPARE_SECONDS) throw mediaTooLongError(source, maxDurationS);
-    return { time, pixels: frame.pixels };
+    return { time, bytes: frame.bytes };
   }
 
   /**

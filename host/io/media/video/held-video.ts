@@ -1,8 +1,14 @@
-import type { AsrSegment, FrameOptions, ImageReference, VideoFacts } from '../../../base/schemas/index.ts';
+import type {
+  AsrSegment,
+  FrameFileOptions,
+  FrameOptions,
+  ImageReference,
+  VideoFacts,
+} from '../../../base/schemas/index.ts';
 import { fromSubtitles } from '../../../base/transcripts/index.ts';
 import { DecodedAudio } from '../decoded-audio.ts';
 import { DecodedImage, type HeldImage } from '../decoded-image.ts';
-import type { AudioChannels, FrameImage, VideoMedia } from '../types.ts';
+import type { AudioChannels, FrameFile, FrameImage, VideoMedia } from '../types.ts';
 
 /** A decoded picture of a video. */
 export interface HeldFrame {
@@ -55,6 +61,15 @@ export class HeldVideo implements AsyncDisposable {
   async *frames(options: FrameOptions, work: WorkOptions = {}): AsyncGenerator<HeldFrame, void, undefined> {
     for await (const { time, image } of this.#media.frames(options, work))
       yield { time, image: heldImage(await image.forModel(work), image) };
+  }
+
+  /**
+   * Decodes frames as {@link frames} does, to files:
+   * `for await (const { time, file } of video.frameFiles({ every: 1, format: 'jpeg' }))`. The decoder makes the files,
+   * which costs less than `encode` of each image.
+   */
+  frameFiles(options: FrameFileOptions, work: WorkOptions = {}): AsyncGenerator<FrameFile, void, undefined> {
+    return this.#media.frameFiles(options, work);
   }
 
   /** Returns the frame at `at` seconds; default: a tenth of the duration. Undefined without a video track. */

@@ -52,7 +52,7 @@ declare module 'aana:host/media@0.1.0' {
     width: number,
     height: number,
     /**
-     * The encoding of the file, such as `png` or `mjpeg` (JPEG). `rawvideo` for a frame of a video.
+     * The encoding of the file, such as `png` or `mjpeg` (JPEG). `rawvideo` for a frame of a video that is no file.
      */
     format: string,
   }
@@ -155,7 +155,9 @@ declare module 'aana:host/media@0.1.0' {
     * interval of this length), `count` (the first frame of each of so many equal parts), `times` (a list of seconds:
     * the frame that a player shows at each), `scenes` (0 to 1: the first frame, and each one that differs from the
     * one before it by more than this) and `keyframes` (`true`); and with `max_width` and `max_height`, into which
-    * frames are scaled down. Media without a video track have none.
+    * frames are scaled down. With `format` (`jpeg` or `png`) and `quality` of a JPEG, the decoder makes files, which
+    * costs less than to encode frames: each frame is the image of a file, which `encode` with the same members
+    * returns as it is. Media without a video track have none.
     */
     frames(options: string): Frames;
     /**

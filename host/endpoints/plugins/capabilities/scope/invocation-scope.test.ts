@@ -8,6 +8,7 @@ import { FakePorts } from '../../fixtures/fake-ports.ts';
 import { grantTo } from '../../rights/grants.ts';
 import { defaultLimits } from '../../rights/limits.ts';
 import type { PluginManifest } from '../../set/manifest.ts';
+import type { Base64Bytes } from '../../sandbox/index.ts';
 import type { HostReply } from '../../invocation/protocol.ts';
 import { HeldChars } from './held-chars.ts';
 import { RequestUrls } from './request-urls.ts';
@@ -186,6 +187,46 @@ Scope('data of an error that are nested too deep for JSON.stringify reach the gu
   const reply = await scope.answer({ operation: 'deployments.call', args: ['model', 'fails', '{}', []] });
   assert.is(named(reply), 'PromptTooLongException');
   assert.ok('error' in reply && reply.error.data.length < 1000);
+});
+
+Scope('frames that are files are returned as they are, and decoded for what they are not', async () => {
+  const ports = new FakePorts();
+  const decoded: string[] = [];
+  const media = ports.openMediaScope();
+  ports.openMediaScope = () => ({
+    ...media,
+    decodeImage: (file, work) => {
+      decoded.push(Buffer.from(file).toString());
+      return media.decodeImage(file, work);
+    },
+  });
+  await using scope = scopeWith({ ports });
+  const { handle: video } = valueOf<{ handle: number }>(
+    await scope.answer({ operation: 'media.open', args: [{ path: '/v' }] }),
+  );
+  const options = JSON.stringify({ times: [1, 2], format: 'jpeg' });
+  const frames = valueOf<number>(await scope.answer({ operation: 'media.frames', args: [video, options] }));
+  const encoded = async (image: number, encoding: object | null): Promise<string> => {
+    const reply = await scope.answer({ operation: 'media.encode', args: [image, JSON.stringify(encoding)] });
+    return Buffer.from(valueOf<Base64Bytes>(reply).bytes).toString();
+  };
+  for (const time of [1, 2]) {
+    assert.is(valueOf(await scope.answer({ operation: 'media.next-frame', args: [frames] })), time);
+    const { handle, info } = valueOf<{ handle: number; info: object }>(
+      await scope.answer({ operation: 'media.frame-image', args: [frames] }),
+    );
+    assert.equal(info, { width: 64, height: 48, format: 'mjpeg' });
+    const before = scope.hostMs;
+    for (const same of [{ format: 'jpeg' }, { format: 'jpeg', quality: 85 }])
+      assert.is(await encoded(handle, same), `jpeg of frame ${time}`);
+    assert.ok(scope.hostMs - before < 20, 'no process was charged');
+    assert.equal(decoded.splice(0), []);
+    for (const other of [{ format: 'png' }, { format: 'jpeg', quality: 84 }, { format: 'jpeg', max_width: 9 }])
+      assert.match(await encoded(handle, other), /of decoded$/);
+    await scope.answer({ operation: 'media.image-pixels', args: [handle, 2, 1] });
+    assert.equal(decoded.splice(0), [`jpeg of frame ${time}`], 'once for each frame');
+  }
+  assert.is(valueOf(await scope.answer({ operation: 'media.next-frame', args: [frames] })), undefined);
 });
 
 Scope.run();
