@@ -2,7 +2,6 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import * as z from 'zod';
@@ -318,7 +317,7 @@ Routing('end with ValidationError when a report is wrong', async () => {
 });
 
 Routing('are told when replicas could not listen', async () => {
-  const manager = await started({ sample: {} }, join(fileURLToPath(import.meta.url), 'no-folder'));
+  const manager = await started({ sample: {} }, '/dev/null/no-folder');
   const { message } = await errorOf((await hostOf(manager)).handle('sample').call('together', { ms: 0 }));
   assert.match(message, /the replicas of deployment sample cannot be reached by other processes/);
   assert.is(await manager.handle('sample').call('together', { ms: 0 }), 1);
