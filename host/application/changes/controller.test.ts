@@ -10,8 +10,10 @@ import {
   sqliteModule,
   type TestDatabases,
 } from '../../data/storage/fixtures/databases.ts';
-import { Storage } from '../../data/storage/index.ts';
+import { mayBeCommitted, Storage } from '../../data/storage/index.ts';
+import { PostgresProxy } from '../../test/helpers/database/postgres-proxy.ts';
 import { errorOf } from '../../test/helpers/error-of.ts';
+import { until } from '../../test/helpers/server.ts';
 import { skip } from '../../test/skip.ts';
 import { Controller } from './controller.ts';
 
@@ -183,6 +185,54 @@ for (const [kind, databases] of kinds) {
     );
     assert.is(only?.number, 1501);
     await one.stop();
+  });
+}
+
+if (typeof postgres !== 'string') {
+  Controllers('of which one was cut off while another one began', async () => {
+    const config = await postgres.create();
+    await using proxy = await PostgresProxy.start(config.datastore_config);
+    const away = { ...config.datastore_config, port: proxy.port };
+    const cutOff = new Storage({
+      config: { ...config, connection_timeout: 1, query_timeout: 1, datastore_config: away },
+      ...{ log: silentLogger, sqliteModule },
+    });
+    const near = new Storage({ config, log: silentLogger, sqliteModule });
+    await near.migrate();
+    const of = (storage: Storage, host: string): Controller =>
+      new Controller({ storage, application: () => 'app on 8000', host, log: silentLogger });
+    const [first, second] = [of(cutOff, 'first'), of(near, 'second')];
+    const keep = (one: Controller, name: string): Promise<void> =>
+      one.write(({ wantedDeployments }, { application }) => wantedDeployments.keep(application, row(name, name)));
+    await cutOff.migrate();
+    void proxy.cutNext('answer');
+    assert.ok(mayBeCommitted(await errorOf(first.begin())), 'whether it has an epoch is unknown');
+    assert.is((await first.begin())?.epoch, 2, 'so it takes another one');
+    await keep(first, 'before');
+
+    proxy.silence();
+    const refused = await Promise.all([errorOf(first.require()), errorOf(keep(first, 'lost'))]);
+    assert.equal(
+      refused.map(({ name }) => name),
+      ['DatabaseException', 'DatabaseException'],
+    );
+    assert.is(first.superseded(), undefined, 'it does not know, so it still replaces its replicas');
+    assert.is((await second.begin())?.epoch, 3);
+    proxy.resume();
+    await until(() =>
+      first.look().then(
+        () => first.superseded() !== undefined,
+        () => false,
+      ),
+    );
+    assert.is((await errorOf(keep(first, 'late'))).name, 'ControllerSuperseded');
+    const rows = await near.read(({ wantedDeployments }) => wantedDeployments.list('app on 8000'));
+    assert.equal(
+      rows.map(({ deployment }) => deployment),
+      ['before'],
+    );
+    await Promise.all([first.stop(), second.stop()]);
+    await Promise.all([cutOff.close(), near.close()]);
   });
 }
 
