@@ -11,6 +11,12 @@ import {
   retryableNames,
 } from './app-options.ts';
 import { type BuildOptions, writeAppConfig } from './module/build-config.ts';
+import { ApplicationWorkers } from './workers/application-workers.ts';
+import { forwardTo } from './workers/forward.ts';
+import { workerConfig } from './workers/worker-config.ts';
+import { workerRole } from './workers/link.ts';
+import { PeerNotifications } from './workers/peer-notifications.ts';
+import { joinController } from './workers/worker-part.ts';
 import { ConfigurationChanges } from './changes/configuration-changes.ts';
 import { AppConnection } from './attach/connection.ts';
 import { controlledApplication } from './attach/control.ts';
@@ -90,6 +96,7 @@ export class AanaApp implements AsyncDisposable {
   readonly #callback: (req: IncomingMessage, res: ServerResponse) => void;
   readonly #connection: AppConnection;
   readonly #lifecycle: Lifecycle;
+  readonly #workers: ApplicationWorkers;
   #showsLogs = true;
   #failure = '';
 
@@ -101,7 +108,8 @@ export class AanaApp implements AsyncDisposable {
       );
     }
     checkOptions(options);
-    const config = options.config ?? loadConfig();
+    const role = workerRole();
+    const config = role ? workerConfig(role) : (options.config ?? loadConfig());
     this.config = config;
     this.name = options.name ?? config.name;
     const logLevels = new LogLevels(config.log.level, config.log.levels);
@@ -114,11 +122,13 @@ export class AanaApp implements AsyncDisposable {
         write: (line) => lines.write(line),
       });
     const logs = new LogRing();
-    const tapped = logs.tap(log, (area) => logLevels.of(area));
+    const peers = new PeerNotifications();
+    const bound = role && { worker: role.worker };
+    const tapped = logs.tap(bound ? log.child(bound) : log, (area) => logLevels.of(area), bound);
     const everyArea = config.log.content ? tapped : withoutContent(tapped);
     this.#log = inArea(everyArea, 'application');
     this.#migrate = options.migration_func;
-    const progress = options.progress ?? process.stderr;
+    const progress = options.progress ?? (role ? { write: () => true } : process.stderr);
     const network = networkFrom(config);
     const telemetry = new AppTelemetry({
       name: this.name,
@@ -137,6 +147,7 @@ export class AanaApp implements AsyncDisposable {
           this.#connection.closeServer(graceMs),
           this.#face.closeSockets(graceMs),
           this.#services.tasks?.stop(graceMs),
+          this.#workers.stop(graceMs),
         ])),
       close: async (graceMs) => {
         this.#alerts.stop();
@@ -155,18 +166,24 @@ export class AanaApp implements AsyncDisposable {
       definitions: options.definitions,
       migrations: options.migrations,
       retryable: retryableNames(options),
-      identity: () => identityOf(this.name, this.#connection.listensAt, config),
+      identity: () => (role ? undefined : identityOf(this.name, this.#connection.listensAt, config)),
       telemetry: telemetry.port,
       signal: this.#lifecycle.signal,
+      worker: role,
+      peers,
     });
-    telemetry.observe(this.#services.deployments, this.#services.pluginSet);
+    telemetry.observe(role ? undefined : this.#services.manager, this.#services.pluginSet);
     const { traces, load, metricsText } = telemetry;
     const changes = new ConfigurationChanges({
       config,
       services: this.#services,
       operator: this.#services.operatorChanges,
       isDeployed: () => this.#lifecycle.phase === 'deployed',
+      onApplied: () => this.#workers.applySettings(),
       log: this.#log,
+    });
+    this.#workers = new ApplicationWorkers({
+      ...{ config, changes, logs, logLevels, peers, log: this.#log },
     });
     this.#alerts = appAlerts({
       config,
@@ -178,7 +195,7 @@ export class AanaApp implements AsyncDisposable {
     });
     const application = controlledApplication({
       app: this,
-      deployments: this.#services.deployments,
+      deployments: () => this.#services.manager,
       changes,
       operator: this.#services.operatorChanges,
       control: this.#services.control,
@@ -218,7 +235,8 @@ export class AanaApp implements AsyncDisposable {
         revisions: () => live.read(),
       },
       traces,
-      metrics: metricsText,
+      metrics: metricsText && ((format) => this.#workers.metrics(metricsText(format), format)),
+      controller: role && forwardTo(role.control.socket),
     });
     this.#callback = this.#face.callback();
     this.#connection = new AppConnection({
@@ -230,6 +248,13 @@ export class AanaApp implements AsyncDisposable {
       owner: () => this.#face.owner(),
       log: this.#log,
     });
+    if (role) {
+      joinController({
+        ...{ role, services: this.#services, peers, logs, logLevels, metricsText },
+        listen: (server) => this.#connection.listenWith(server, role.control),
+        stop: (graceMs) => void this.shutdown({ graceMs }),
+      });
+    }
   }
 
   /** Address of the application, once connected: `http://127.0.0.1:8000`, or `unix:/path` of a socket. */
@@ -293,7 +318,7 @@ export class AanaApp implements AsyncDisposable {
    * whichever is less.
    */
   unregisterDeployment(name: string, options: { readonly graceMs?: number } = {}): Promise<void> {
-    return this.#services.deployments.remove(name, options);
+    return this.#services.manager.remove(name, options);
   }
 
   /**
@@ -314,7 +339,7 @@ export class AanaApp implements AsyncDisposable {
    * the time in its options, whichever is less; later calls are refused with `DeploymentUnloaded` until it is loaded.
    */
   unloadDeployment(name: string, options: { readonly graceMs?: number | undefined } = {}): Promise<void> {
-    return this.#services.deployments.unload(name, options);
+    return this.#services.manager.unload(name, options);
   }
 
   /**
@@ -327,7 +352,7 @@ export class AanaApp implements AsyncDisposable {
 
   /** Sets the number of replicas of a deployment (the minimum, if it is autoscaled), or the bounds of autoscaling. */
   scaleDeployment(name: string, replicas: number | ReplicaRange): Promise<void> {
-    return this.#services.deployments.scale(name, replicas);
+    return this.#services.manager.scale(name, replicas);
   }
 
   /**
@@ -415,7 +440,8 @@ export class AanaApp implements AsyncDisposable {
   async reloadPlugins(name?: string): Promise<readonly ReloadOutcome[]> {
     if (this.#lifecycle.phase !== 'deployed')
       throw fail('NotReady', 'plugins can be reloaded only after the application is deployed');
-    return this.#services.pluginSet.reload(name);
+    void this.#services.manager; // throws in a worker
+    return this.#workers.reload(name, await this.#services.pluginSet.reload(name));
   }
 
   /**
@@ -541,14 +567,14 @@ export class AanaApp implements AsyncDisposable {
    * fails, everything is stopped, the state of each deployment is printed, and `FailedDeployment` or
    * `InsufficientResources` is thrown.
    */
-  async deploy({ blocking = false, sequential = false }: DeployOptions = {}): Promise<this> {
+  async deploy({ blocking = false, sequential = false, workers }: DeployOptions = {}): Promise<this> {
     this.#lifecycle.requireNew();
     if (this.attached)
       throw fail(
         'AlreadyDeployed',
         `the application at ${this.url} is already deployed; use its handles, or connect to another port`,
       );
-    const start = (): Promise<void> => this.#deploy(sequential);
+    const start = (): Promise<void> => this.#deploy(sequential, workers?.folders);
     const usesMedia = asksFor(this.#services.pluginSet.sources(), 'media');
     if (blocking)
       await runBlocking(this, start, {
@@ -619,13 +645,16 @@ export class AanaApp implements AsyncDisposable {
     return this.shutdown();
   }
 
-  async #deploy(sequential: boolean): Promise<void> {
+  async #deploy(sequential: boolean, workerFolders: readonly string[] | undefined): Promise<void> {
     const { signal } = this.#lifecycle;
-    await this.#lifecycle.start((report) =>
-      startUp({ services: this.#services, config: this.config, log: this.#log, sequential, signal, report }),
-    );
-    this.#alerts.start();
+    await this.#lifecycle.start(async (report) => {
+      await startUp({ services: this.#services, config: this.config, log: this.#log, sequential, signal, report });
+      const { shared } = this.#connection;
+      if (workerFolders && shared) await this.#workers.start({ ...shared, folders: workerFolders, signal });
+    });
+    if (!workerRole()) this.#alerts.start();
     const deployments = this.#services.deployments.registered().size;
+    if (workerRole()) return this.#log.info('worker ready');
     this.#log.info('Deployed successfully.', {
       deployments,
       endpoints: this.endpoints.length,

@@ -9,7 +9,16 @@ import type { Services } from './services.ts';
 
 export interface HttpFaceOptions extends Pick<
   HttpAppOptions,
-  'openapi' | 'status' | 'readiness' | 'isDeployed' | 'log' | 'telemetry' | 'traces' | 'metrics' | 'operations'
+  | 'openapi'
+  | 'status'
+  | 'readiness'
+  | 'isDeployed'
+  | 'log'
+  | 'telemetry'
+  | 'traces'
+  | 'metrics'
+  | 'controller'
+  | 'operations'
 > {
   readonly name: string;
   readonly config: Config;

@@ -28,8 +28,11 @@ import {
   builtinDefinitions,
   type DeploymentDefinition,
   DeploymentManager,
+  type DeploymentManagerOptions,
   type DeploymentOptionsInput,
   type DeployOptions,
+  type HostDeployments,
+  type StartOptions,
   type UpdateOptions,
   type UpdateReport,
 } from '../inference/deployments/index.ts';
@@ -45,6 +48,8 @@ import { BATCH_FORMATS, backgroundWorkOf, batchWorkOf, ingestWorkOf } from './po
 import { type AppModels, modelDirectory } from './ports/model-directory.ts';
 import { ModelsOnDemand } from './ports/models-on-demand.ts';
 import { httpPort, networkSettings, webhookPorts } from './ports/outgoing-ports.ts';
+import type { WorkerRole } from './workers/link.ts';
+import { WorkerDeployments } from './workers/worker-deployments.ts';
 import { appUsage } from './ports/app-usage.ts';
 import { userPorts } from './ports/user-ports.ts';
 import { ModelPulls, ModelStore } from '../setup/models/index.ts';
@@ -52,7 +57,7 @@ import { buildNative, buildSandbox, buildSqlite, isSqliteBuilt, type Sandbox } f
 import { type ObjectStore, openStore } from '../data/objects/index.ts';
 import type { Network } from '../io/outgoing/index.ts';
 import type { ReportProgress } from '../setup/packages/index.ts';
-import { type MigrationSource, Pruner, Storage } from '../data/storage/index.ts';
+import { type MigrationSource, type Peers, Pruner, Storage } from '../data/storage/index.ts';
 import { TaskQueue } from '../data/tasks/index.ts';
 import type { Usage } from '../data/usage/index.ts';
 import { Webhooks } from '../data/webhooks/index.ts';
@@ -73,6 +78,10 @@ export interface ServicesOptions {
   readonly telemetry: Telemetry;
   /** Aborted when the application shuts down. */
   readonly signal: AbortSignal;
+  /** Set in a worker, which uses the deployments of its controller. */
+  readonly worker?: WorkerRole | undefined;
+  /** The other processes of the application, which a SQLite file cannot notify. */
+  readonly peers?: Peers | undefined;
 }
 
 /** Time after a failed fetch of a page's scripts before the next attempt. */
@@ -85,7 +94,7 @@ export class Services {
   readonly models: ModelStore;
   /** The pulls that admins began. */
   readonly pulls: ModelPulls;
-  readonly deployments: DeploymentManager;
+  readonly deployments: HostDeployments;
   readonly routers = new RouterSet();
   readonly endpoints = new EndpointRegistry({
     ownerOf: (path, method) => this.routers.ownerOf(path, method),
@@ -134,10 +143,12 @@ export class Services {
   readonly redocBundle: () => Promise<string>;
   readonly #options: ServicesOptions;
   readonly #network: Network;
+  /** Undefined in a worker, whose controller has it. */
+  readonly #manager: DeploymentManager | undefined;
   readonly #objects: ObjectStore;
   readonly #plugins: PluginHost;
   readonly #monthlyTokens: MonthlyTokens;
-  /** Undefined where no other host can use the database. */
+  /** Undefined where no other host uses the database. */
   readonly #sharedBuckets: SharedBuckets | undefined;
   readonly #expiredValues: Pruner;
   readonly #helpers: HelperRuns;
@@ -146,7 +157,7 @@ export class Services {
   #native: Promise<unknown> | undefined;
 
   constructor(options: ServicesOptions) {
-    const { config, log, network, definitions, migrations, retryable, telemetry, signal } = options;
+    const { config, log, network, definitions, migrations, retryable, telemetry, signal, worker, peers } = options;
     this.#options = options;
     this.artifactsDir = resolve(config.media.temp_dir ?? tmpdir());
     const { hf_token: hfToken, hf_endpoint: hfEndpoint, offline } = config.models;
@@ -169,27 +180,13 @@ export class Services {
     const weights = new Map(Object.entries(config.api_service.user_weights));
     const weightOf = (userId: string): number | undefined => weights.get(userId);
     this.#helpers = new HelperRuns({ env: childEnvironment(config), log: inArea(log, 'application'), weightOf });
-    this.deployments = new DeploymentManager({
-      log: inArea(log, 'deployments'),
-      env: childEnvironment(config),
-      artifacts: { roots: [this.artifactsDir, this.#objects.localRoot('tasks')], copies: this.artifactsDir },
-      definitions,
-      telemetry,
-      weightOf,
-      models: this.models,
-      network: { ...networkSettings(config) },
-      socketsDir: config.runtime_dir,
-      fence: () => this.control.superseded(),
-      beforeReplicas: async () => this.#native,
-      buildImages: (preparing) => this.#build(preparing, true),
-      machine: (started) =>
-        findMachine({
-          env: childEnvironment(config),
-          log: inArea(log, 'deployments'),
-          declared: config.devices,
-          signal: started,
-        }),
-    });
+    const own = { log: inArea(log, 'deployments'), definitions, telemetry, weightOf };
+    if (worker)
+      this.deployments = new WorkerDeployments({
+        ...{ ...own, control: worker.control, artifactRoots: this.#artifactRoots() },
+        onLost: () => worker.lost(),
+      });
+    else this.deployments = this.#manager = this.#managerOf(own);
     this.storage = new Storage({
       config: config.db_config,
       log: inArea(log, 'storage'),
@@ -197,14 +194,15 @@ export class Services {
         buildSqlite({ cacheDir: config.cache_dir, log: inArea(log, 'storage'), signal, env: childEnvironment(config) }),
       migrations,
       telemetry,
+      peers,
     });
-    const { storage, deployments } = this;
+    const { storage } = this;
     this.control = new Controller({
       ...{ storage, application: options.identity ?? (() => undefined) },
       log: inArea(log, 'deployments'),
     });
     this.operatorChanges = new OperatorChanges({
-      ...{ storage, deployments, controller: this.control, log: inArea(log, 'deployments') },
+      ...{ storage, deployments: () => this.manager, controller: this.control, log: inArea(log, 'deployments') },
       load: (name) => this.loadOne(name),
     });
     this.usage = appUsage({
@@ -213,7 +211,7 @@ export class Services {
     });
     const accessLog = inArea(log, 'access');
     const rates = new RateLimiter();
-    if (config.db_config.datastore_type === 'postgresql')
+    if (config.db_config.datastore_type === 'postgresql' || config.workers > 1)
       this.#sharedBuckets = new SharedBuckets({ storage: this.storage, limiter: rates, log: accessLog });
     this.rateLimits = new RateLimits(config.rate_limits, rates);
     this.#monthlyTokens = new MonthlyTokens({ storage: this.storage, log: accessLog });
@@ -294,6 +292,7 @@ export class Services {
     const onDemand = new ModelsOnDemand({
       config: config.openai.on_demand,
       deployments: this.deployments,
+      remove: (name) => this.manager.remove(name),
       models: this.models,
       start: this.startOne,
       bind: this.bindDeployment,
@@ -312,7 +311,7 @@ export class Services {
           endpoints: this.endpoints,
           hostWork: [work, responseWork, storeWork],
           objects: this.#objects,
-          config: config.task_queue,
+          config: { ...config.task_queue, num_workers: Math.ceil(config.task_queue.num_workers / config.workers) },
           subscribersOnly: config.api_service.enabled,
           retryable,
           log: inArea(log, 'tasks'),
@@ -350,6 +349,47 @@ export class Services {
     this.redocBundle = remembered(() => this.models.pullTool('redoc', { signal }), RETRY_AFTER_MS);
   }
 
+  /** The folders in which this process opens artifacts. */
+  #artifactRoots(): readonly string[] {
+    return [this.artifactsDir, this.#objects.localRoot('tasks')];
+  }
+
+  #managerOf(own: Pick<DeploymentManagerOptions, 'log' | 'definitions' | 'telemetry' | 'weightOf'>): DeploymentManager {
+    const { config, log } = this.#options;
+    return new DeploymentManager({
+      ...own,
+      env: childEnvironment(config),
+      artifacts: { roots: this.#artifactRoots(), copies: this.artifactsDir },
+      models: this.models,
+      network: { ...networkSettings(config) },
+      socketsDir: config.runtime_dir,
+      fence: () => this.control.superseded(),
+      beforeReplicas: async () => this.#native,
+      buildImages: (preparing) => this.#build(preparing, true),
+      machine: (started) =>
+        findMachine({
+          env: childEnvironment(config),
+          log: inArea(log, 'deployments'),
+          declared: config.devices,
+          signal: started,
+        }),
+    });
+  }
+
+  /** What keeps the replicas running and changes deployments. Throws `NotTheController` in a worker. */
+  get manager(): DeploymentManager {
+    if (this.#manager) return this.#manager;
+    throw fail(
+      'NotTheController',
+      'this process is one of several workers, which call deployments but cannot change them; the API for admins can',
+    );
+  }
+
+  /** Makes the deployments callable: starts their replicas or, in a worker, connects to those of the controller. */
+  async startDeployments(options: StartOptions): Promise<void> {
+    await (this.deployments instanceof WorkerDeployments ? this.deployments.start() : this.manager.start(options));
+  }
+
   /** Returns whether the database can be opened now, without compiling SQLite first. */
   async canOpenStorage(): Promise<boolean> {
     return this.#options.config.db_config.datastore_type !== 'sqlite' || (await isSqliteBuilt());
@@ -357,6 +397,7 @@ export class Services {
 
   /** Returns whether the deployment with this name, or without a name any deployment, needs the addon. */
   needsAddon(deployment?: string): boolean {
+    if (!this.#manager) return false;
     const bounds = [...this.deployments.registered()].filter(
       ([name]) => deployment === undefined || name === deployment,
     );
@@ -390,9 +431,9 @@ export class Services {
     const { signal } = this.#options;
     try {
       if (this.needsAddon(name)) void this.buildNative(signal);
-      await this.deployments.deployOne(name, { ...options, signal });
+      await this.manager.deployOne(name, { ...options, signal });
     } catch (error) {
-      await this.deployments.remove(name, { graceMs: 0 });
+      await this.manager.remove(name, { graceMs: 0 });
       throw error;
     }
   };
@@ -401,7 +442,7 @@ export class Services {
   async loadOne(name: string, options: DeployOptions = {}): Promise<void> {
     const { signal } = this.#options;
     if (this.needsAddon(name)) void this.buildNative(signal);
-    await this.deployments.load(name, { signal, ...options });
+    await this.manager.load(name, { signal, ...options });
   }
 
   /** The sections with live settings. Each function takes the values of a new configuration. */
@@ -430,7 +471,7 @@ export class Services {
     deployment: BoundDeployment | DeploymentOptionsInput,
     options: UpdateOptions,
   ): Promise<UpdateReport> {
-    return this.deployments.update(name, this.#classed(name, deployment), options);
+    return this.manager.update(name, this.#classed(name, deployment), options);
   }
 
   /** Returns an entry of a configuration with its checked options. Throws `ValidationError`, which names the key. */

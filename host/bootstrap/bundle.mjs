@@ -10,6 +10,7 @@ const ENTRIES = [
   'host/index',
   'host/apis/langchain/index',
   'host/application/remote/helper-child',
+  'host/application/workers/worker-main',
   'host/inference/deployments/builtin/caption-deployment',
   'host/inference/deployments/class/author',
   'host/inference/deployments/process/custom-deployment',

@@ -17,7 +17,7 @@ import { requestRecorder } from './request/request-telemetry.ts';
 import { McpService } from './routes/mcp/mcp-service.ts';
 import { serveEndpoint } from './routes/serve-endpoint.ts';
 import { enter, serveRouter } from './routes/application-router.ts';
-import { ownerGuard, ownerRouter } from './routes/owner/owner-routes.ts';
+import { FORWARDED, forwardedGuard, forwardedRouter, ownerGuard, ownerRouter } from './routes/owner/owner-routes.ts';
 import type { HostRouter } from './routes/serve-route.ts';
 import { systemRoutes } from './routes/system-routes.ts';
 import type { UpgradeListener } from './server/upgrades.ts';
@@ -101,7 +101,11 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
       const { guards, router } = dashboardOf(options, at);
       return quietly(router, guards);
     },
-    owner: () => quietly(ownerRouter(options), [ownerGuard], { includeStacktrace: true }),
+    owner: () => {
+      const own = quietly(ownerRouter(options), [ownerGuard], { includeStacktrace: true });
+      const forwarded = quietly(forwardedRouter(options), [forwardedGuard]);
+      return (req, res) => (FORWARDED in req.headers ? forwarded : own)(req, res);
+    },
     middleware: (prefix = '') => {
       const answer = answerWith(guardsOf(options));
       if (prefix !== '' && !/^(\/[\w.~-]+)+$/.test(prefix))

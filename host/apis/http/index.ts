@@ -1,5 +1,7 @@
 export { type AppMiddleware, createHttpFace, type HttpFace } from './http-app.ts';
 export { HttpServer, type HttpServerLimits } from './server/http-server.ts';
+export { callerOf } from './guards/caller.ts';
+export { FORWARDED } from './routes/owner/owner-routes.ts';
 export { socketPath } from './server/listening.ts';
 export type { HttpAppOptions } from './options.ts';
 export type { AppStatus } from './routes/system-routes.ts';

@@ -1,3 +1,4 @@
+import type { Context } from 'koa';
 import type { ApiKeys, ClientSecrets, RateLimits, UserLimits } from '../../data/access/index.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import type { Telemetry } from '../../base/core/telemetry.ts';
@@ -93,6 +94,11 @@ export interface HttpAppOptions extends ForeignApis {
   readonly operations?: Operations | undefined;
   /** The last failed and slow requests. Without it there is no `/api/traces`. */
   readonly traces?: KeptTraces | undefined;
-  /** Returns the metrics of this host as text. Without it there is no `/metrics`. */
-  readonly metrics?: ((format: Format) => string) | undefined;
+  /**
+   * In a worker, lets the controller answer a request for the whole application, whose caller has passed the guards.
+   * Default: this process is the controller.
+   */
+  readonly controller?: ((ctx: Context) => Promise<void>) | undefined;
+  /** Returns the metrics of the application as text. Without it there is no `/metrics`. */
+  readonly metrics?: ((format: Format) => Promise<string>) | undefined;
 }

@@ -1,11 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { type Config, exposureOf } from '../../base/config/index.ts';
 import { fail } from '../../base/core/errors.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
+import type { ControlServer } from '../../apis/control/server/index.ts';
 import { HttpServer, socketPath } from '../../apis/http/index.ts';
 import { prepareTempDir } from '../../io/media/index.ts';
 import type { ConnectOptions } from '../app-options.ts';
+import type { Address } from '../../apis/control/index.ts';
 import { Attached } from './attached.ts';
 import { openControl, type OpenControlOptions } from './control.ts';
 import { DashboardServer, type DashboardServerOptions } from './dashboard-server.ts';
@@ -36,7 +39,7 @@ export class AppConnection {
   #listensAt: string | undefined;
   #attached: Attached | undefined;
   #dashboard: DashboardServer | undefined;
-  #endControl: (() => Promise<void>) | undefined;
+  #control: ControlServer | undefined;
 
   constructor(options: AppConnectionOptions) {
     this.#options = options;
@@ -70,18 +73,29 @@ export class AppConnection {
     return this.#attached !== undefined;
   }
 
+  /** What workers need: the listening server, and the control socket. Undefined before `listen`, and without it. */
+  get shared(): { readonly server: Server; readonly control: Address } | undefined {
+    return this.#server && this.#control && { server: this.#server.listening, control: this.#control.address };
+  }
+
+  /** Takes connections in turns with the process whose listening server this is, and which has this address. */
+  async listenWith(server: Server, { url, host }: Address): Promise<void> {
+    this.#requireNone();
+    ignoreOutputErrors();
+    const own = await this.#openServer(host);
+    await own.listenWith(server);
+    this.#url = url;
+    this.#server = own;
+  }
+
   /** Starts the server. `host` is an address, or `unix:/path` of a socket. */
   async listen(host: string, port: number): Promise<void> {
     this.#requireNone();
-    const { config, application, callback, upgrade, owner, log } = this.#options;
+    const { config, application, owner, log } = this.#options;
     ignoreOutputErrors();
     await prepareTempDir(config.media.temp_dir ?? tmpdir());
-    const { limits, socket_mode: mode, tls } = config;
-    const files =
-      tls.cert !== null && tls.key !== null
-        ? { cert: tls.cert, key: tls.key, clientCa: tls.client_ca ?? undefined, minVersion: tls.min_version }
-        : undefined;
-    const server = await HttpServer.open(callback(host), limits, { files, log, upgrade: upgrade(host) });
+    const { limits, socket_mode: mode } = config;
+    const server = await this.#openServer(host);
     const path = socketPath(host);
     const at =
       path === undefined
@@ -92,7 +106,7 @@ export class AppConnection {
     const exposure = exposureOf(config, host);
     if (exposure) log.warn(exposure.found, { advice: exposure.advice });
     this.#server = server;
-    this.#endControl = await openControl({
+    this.#control = await openControl({
       ...{ runtimeDir: config.runtime_dir, application, callback: owner, limits, log, at },
     });
   }
@@ -122,7 +136,17 @@ export class AppConnection {
   async end(): Promise<void> {
     await this.#attached?.running.close();
     await this.#dashboard?.close();
-    await this.#endControl?.();
+    await this.#control?.close();
+  }
+
+  #openServer(host: string): Promise<HttpServer> {
+    const { config, callback, upgrade, log } = this.#options;
+    const { limits, tls } = config;
+    const files =
+      tls.cert !== null && tls.key !== null
+        ? { cert: tls.cert, key: tls.key, clientCa: tls.client_ca ?? undefined, minVersion: tls.min_version }
+        : undefined;
+    return HttpServer.open(callback(host), limits, { files, log, upgrade: upgrade(host) });
   }
 
   #requireNone(): void {

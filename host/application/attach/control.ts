@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AanaApp } from '../app.ts';
 import type { Alerts } from '../../base/alerts/index.ts';
 import type { ControlledApplication } from '../../apis/control/index.ts';
-import { controlHandlers, startControl } from '../../apis/control/server/index.ts';
+import { controlHandlers, type ControlServer, startControl } from '../../apis/control/server/index.ts';
 import type { LogLevels } from '../../base/core/log/log-levels.ts';
 import type { ConfigurationChanges } from '../changes/configuration-changes.ts';
 import type { Controller } from '../changes/controller.ts';
@@ -29,9 +29,9 @@ export interface OpenControlOptions {
 
 /**
  * Opens the control socket, through which other processes of this user reach the application. The application also
- * serves without it. The returned function closes the socket and ends followed logs.
+ * serves without it. Closing it also ends followed logs.
  */
-export async function openControl(options: OpenControlOptions): Promise<() => Promise<void>> {
+export async function openControl(options: OpenControlOptions): Promise<ControlServer | undefined> {
   const { runtimeDir: dir, application, callback, limits, log, at } = options;
   try {
     const control = await startControl({
@@ -43,19 +43,23 @@ export async function openControl(options: OpenControlOptions): Promise<() => Pr
       handlers: controlHandlers(application),
       log,
     });
-    return () => {
-      application.logs.close();
-      return control.close();
+    return {
+      address: control.address,
+      close: () => {
+        application.logs.close();
+        return control.close();
+      },
     };
   } catch (error) {
     log.warn('commands cannot reach this application', { dir, error });
-    return async () => {};
+    return undefined;
   }
 }
 
 export interface ControlledOptions {
   readonly app: AanaApp;
-  readonly deployments: DeploymentManager;
+  /** Throws `NotTheController` in a worker. */
+  readonly deployments: () => DeploymentManager;
   readonly changes: ConfigurationChanges;
   readonly operator: OperatorChanges;
   readonly control: Controller;
@@ -114,14 +118,14 @@ export function controlledApplication({
       });
     },
     describe: () =>
-      Object.entries(deployments.describe()).map(([name, { type, methods }]) => ({
+      Object.entries(deployments().describe()).map(([name, { type, methods }]) => ({
         name,
         type,
         methods: methods as DeploymentMethods['methods'],
       })),
     report: async () => {
       const { status, message, deployments: states } = app.status();
-      const reports = await deploymentReports(deployments.status());
+      const reports = await deploymentReports(deployments().status());
       return {
         name: app.name,
         version: packageVersion(),
@@ -131,7 +135,7 @@ export function controlledApplication({
         phase: states['app']?.status ?? '',
         message,
         deployments: reports.map((report) => ({ ...report, ...states[report.name] })),
-        devices: deployments.devices(),
+        devices: deployments().devices(),
         controller: {
           epoch: control.epoch ?? null,
           superseded: control.superseded()?.message ?? null,
@@ -139,12 +143,12 @@ export function controlledApplication({
       };
     },
     alerts: () => alerts.report(),
-    usersOfFile: (file) => deployments.usersOf(file),
+    usersOfFile: (file) => deployments().usersOf(file),
     dashboardUrl: () => app.dashboardUrl,
     plugins: () => app.plugins(),
     reloadPlugins: (name) => app.reloadPlugins(name),
-    handle: (name: string, retry?: HandleOptionsInput) => deployments.handle(name, retry),
-    watchDeployments: (reports, signal) => deployments.watch(reports, signal),
+    handle: (name: string, retry?: HandleOptionsInput) => deployments().handle(name, retry),
+    watchDeployments: (reports, signal) => deployments().watch(reports, signal),
     scaleDeployment: (name, replicas, by) => operator.scale(name, replicas, by),
     loadDeployment: (name, by) => operator.load(name, by),
     unloadDeployment: (name, options, by) => operator.unload(name, options, by),

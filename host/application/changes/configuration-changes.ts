@@ -11,10 +11,12 @@ import { type DeploymentChange, planChanges, type Planned } from './plan.ts';
 
 export interface ConfigurationChangesOptions {
   readonly config: Config;
-  readonly services: Pick<Services, 'deployments' | 'endpoints' | 'bindDeployment' | 'startOne' | 'liveSections'>;
+  readonly services: Pick<Services, 'manager' | 'endpoints' | 'bindDeployment' | 'startOne' | 'liveSections'>;
   readonly operator: Pick<OperatorChanges, 'require' | 'applied'>;
   /** Whether the start is over. */
   readonly isDeployed: () => boolean;
+  /** Called after a configuration was applied. */
+  readonly onApplied: () => void;
   readonly log: Logger;
 }
 
@@ -84,7 +86,7 @@ export class ConfigurationChanges {
   }
 
   #plan(given: GivenConfiguration): { readonly next: Config; readonly planned: Planned } {
-    const { deployments, endpoints, liveSections: live } = this.#options.services;
+    const { manager: deployments, endpoints, liveSections: live } = this.#options.services;
     const registered = deployments.registered();
     const { next, wanted } =
       'previous' in given ? this.#before(registered) : this.#given(reloadConfig(this.#options.config, given));
@@ -153,12 +155,13 @@ export class ConfigurationChanges {
     this.#previous = { config: this.#current, changes };
     this.#current = next;
     await operator.applied(changes, by);
+    this.#options.onApplied();
     events.push({ deployment: null, state: 'applied', text: '' });
     log.info('configuration applied', { changes: changes.map(({ kind, name }) => `${kind} ${name}`) });
   }
 
   async #make(change: DeploymentChange, tell: (text: string) => void): Promise<void> {
-    const { deployments, startOne } = this.#options.services;
+    const { manager: deployments, startOne } = this.#options.services;
     const { name } = change;
     let last = '';
     const onProgress = ({ text, fraction }: { readonly text: string; readonly fraction: number | undefined }): void => {

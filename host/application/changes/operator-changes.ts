@@ -16,7 +16,7 @@ import type { DeploymentChange } from './plan.ts';
 export interface OperatorChangesOptions {
   readonly controller: Controller;
   readonly storage: Pick<Storage, 'read'>;
-  readonly deployments: Pick<DeploymentManager, 'registered' | 'planStart' | 'scale' | 'unload'>;
+  readonly deployments: () => Pick<DeploymentManager, 'registered' | 'planStart' | 'scale' | 'unload'>;
   readonly load: (name: string) => Promise<void>;
   readonly log: Logger;
 }
@@ -77,7 +77,7 @@ export class OperatorChanges {
   }
 
   async scale(deployment: string, replicas: number, by: string): Promise<void> {
-    const { deployments } = this.#options;
+    const deployments = this.#options.deployments();
     await this.require();
     const before = replicasOf(deployments.registered().get(deployment));
     await deployments.scale(deployment, replicas);
@@ -96,7 +96,7 @@ export class OperatorChanges {
 
   async unload(deployment: string, options: { readonly graceMs?: number | undefined }, by: string): Promise<void> {
     await this.require();
-    await this.#options.deployments.unload(deployment, options);
+    await this.#options.deployments().unload(deployment, options);
     await this.#keep([{ deployment, kind: 'unload', detail: '', wanted: { isUnloaded: true } }], by);
   }
 
@@ -126,7 +126,8 @@ export class OperatorChanges {
   }
 
   #plan(rows: readonly WantedDeployment[]): void {
-    const { deployments, log } = this.#options;
+    const { log } = this.#options;
+    const deployments = this.#options.deployments();
     const registered = deployments.registered();
     const unloaded = mayStayUnloaded(rows, registered);
     const overridden: WantedDeployment[] = [];

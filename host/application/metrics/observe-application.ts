@@ -8,17 +8,17 @@ import type { ReplicaSetStatus } from '../../inference/replicas/index.ts';
 import { LoadHistory, type Metrics, type NumberPoint, observeProcess } from '../../base/telemetry/index.ts';
 
 /**
- * Adds what is measured when the metrics are read: this process, the memory of the machine, the replicas, and the
- * processes of plugins. Returns a function that ends the measurement.
+ * Adds what is measured when the metrics are read: this process, the memory of the machine, the processes of plugins
+ * and, in the controller, the replicas. Returns a function that ends the measurement.
  */
 export function observeApplication(
   metrics: Metrics,
-  deployments: Pick<DeploymentManager, 'status'>,
+  deployments: Pick<DeploymentManager, 'status'> | undefined,
   plugins: Pick<PluginSet, 'list'>,
 ): () => void {
   observeMemory(metrics);
   observeLog(metrics);
-  observeReplicas(metrics, deployments);
+  if (deployments) observeReplicas(metrics, deployments);
   observePlugins(metrics, plugins);
   return observeProcess(metrics);
 }

@@ -33,7 +33,7 @@ const MOST_WEBHOOKS = 100;
 
 /** Returns the alerts of an application. They look at nothing before `start`. */
 export function appAlerts({ config, services, requests, certificate, log, telemetry }: AppAlertsOptions): Alerts {
-  const { deployments, pluginSet, webhooks, apiKeys } = services;
+  const { pluginSet, webhooks, apiKeys } = services;
   const intervalMs = config.alerts.interval_s * 1000;
   const folders = [...new Set([config.data_dir, config.media.temp_dir ?? tmpdir()].map((folder) => resolve(folder)))];
   const disks = new SlowFact(() => readDisks(folders), intervalMs * LOOKS_FOR_DISKS);
@@ -42,7 +42,7 @@ export function appAlerts({ config, services, requests, certificate, log, teleme
     rules: config.alerts.enabled ? rulesOf(config.alerts.rules) : [],
     intervalMs,
     facts: () => ({
-      deployments: deploymentFacts(deployments),
+      deployments: deploymentFacts(services.manager),
       plugins: pluginSet.list().map(({ name, state, error, counters, limits }) => ({
         name,
         error: state === 'not_granted' ? null : error,
@@ -68,7 +68,7 @@ export function appAlerts({ config, services, requests, certificate, log, teleme
   });
 }
 
-function deploymentFacts(deployments: Services['deployments']): AlertFacts['deployments'] {
+function deploymentFacts(deployments: Services['manager']): AlertFacts['deployments'] {
   const registered = deployments.registered();
   return Object.entries(deployments.status()).map(([name, { status, message, queued, replicas }]) => ({
     name,

@@ -60,7 +60,7 @@ export class AppTelemetry {
     this.#endExport = metrics && exportMetrics(config, { ...ofTelemetry, metrics });
     const logExport = own ? undefined : exportLogs(config, { ...ofTelemetry, telemetry: reports });
     this.#logExport = logExport;
-    if (logExport) logs.onRecord = logExport.add;
+    if (logExport) logs.onRecord(logExport.add);
   }
 
   /** The last failed and slow requests. Undefined if none are kept. */
@@ -86,8 +86,8 @@ export class AppTelemetry {
   /** Returns how many attempts to deliver webhooks this host has made; 0 without metrics. */
   readonly deliveryAttempts = (): number => this.#recorded('aana.webhook.attempt.duration');
 
-  /** Measures the state of deployments and plugins from now on. */
-  observe(deployments: DeploymentManager, plugins: PluginSet): void {
+  /** Measures the state of plugins from now on, and that of deployments in the controller. */
+  observe(deployments: DeploymentManager | undefined, plugins: PluginSet): void {
     this.#stopMeasuring = this.#metrics && observeApplication(this.#metrics, deployments, plugins);
   }
 

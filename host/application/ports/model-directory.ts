@@ -2,7 +2,7 @@ import type { Config } from '../../base/config/index.ts';
 import { errorLogFields, faultOf } from '../../base/core/errors.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import type { Counter, Telemetry } from '../../base/core/telemetry.ts';
-import type { DeploymentManager, ModelDirectory } from '../../inference/deployments/index.ts';
+import type { HostDeployments, ModelDirectory } from '../../inference/deployments/index.ts';
 import type { ModelsOnDemand } from './models-on-demand.ts';
 import { servedModel } from './served-model.ts';
 
@@ -21,7 +21,7 @@ export function fallbackCounter(telemetry: Telemetry): Counter {
 }
 
 export interface ModelDirectoryOptions {
-  readonly deployments: DeploymentManager;
+  readonly deployments: HostDeployments;
   readonly onDemand: ModelsOnDemand;
   readonly aliases: Config['openai']['aliases'];
   readonly log: Logger;

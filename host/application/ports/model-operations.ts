@@ -7,11 +7,8 @@ type ModelOperations = Operations['models'];
 type Report = Awaited<ReturnType<ModelOperations['list']>>[number];
 
 /** Returns the models of the store, with the deployments that load them, for admins. */
-export function modelOperations({
-  models,
-  pulls,
-  deployments,
-}: Pick<Services, 'models' | 'pulls' | 'deployments'>): ModelOperations {
+export function modelOperations(services: Pick<Services, 'models' | 'pulls' | 'manager'>): ModelOperations {
+  const { models, pulls } = services;
   return {
     async list({ all }) {
       const states = pulls.states();
@@ -22,7 +19,18 @@ export function modelOperations({
         const pull = eventOf(states.get(id));
         const isShown = all || isDefault || state !== 'absent' || pull !== null;
         return isShown
-          ? [{ id, kind, state, bytes, licence, sources, used_by: deployments.usersOf(path), pull } satisfies Report]
+          ? [
+              {
+                id,
+                kind,
+                state,
+                bytes,
+                licence,
+                sources,
+                used_by: services.manager.usersOf(path),
+                pull,
+              } satisfies Report,
+            ]
           : [];
       });
       const known = new Set(rows.map(({ id }) => id));
@@ -36,7 +44,7 @@ export function modelOperations({
     async remove(given, { force }) {
       const id = await models.idOf(given);
       const row = (await models.list()).find((one) => one.id === id);
-      if (row && !force) requireUnused(row, deployments.usersOf(row.path));
+      if (row && !force) requireUnused(row, services.manager.usersOf(row.path));
       await pulls.cancel(id);
       pulls.forget(id);
       return models.remove(id);

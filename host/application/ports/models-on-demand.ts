@@ -7,8 +7,8 @@ import {
   type BoundDeployment,
   builtinDefinitions,
   type CallOptions,
-  type DeploymentManager,
   type DeploymentOptionsInput,
+  type HostDeployments,
   type OnDemandModels,
   type ServedModel,
 } from '../../inference/deployments/index.ts';
@@ -24,7 +24,9 @@ import { servedModel } from './served-model.ts';
 
 export interface ModelsOnDemandOptions {
   readonly config: Config['openai']['on_demand'];
-  readonly deployments: Pick<DeploymentManager, 'has' | 'handle' | 'onNames' | 'register' | 'remove' | 'status'>;
+  readonly deployments: Pick<HostDeployments, 'has' | 'handle' | 'onNames' | 'register' | 'status'>;
+  /** Ends a deployment. */
+  readonly remove: (name: string) => Promise<void>;
   readonly models: Pick<ModelStore, 'bytesToPull'>;
   /** Starts a registered deployment. Removes it when the start fails. */
   readonly start: (name: string) => Promise<void>;
@@ -204,7 +206,7 @@ export class ModelsOnDemand implements OnDemandModels {
   }
 
   async #start(started: Started, { name, bound }: Planned): Promise<void> {
-    const { deployments, start, log } = this.#options;
+    const { deployments, start, remove, log } = this.#options;
     await this.#ending.get(name);
     if (deployments.has(name)) {
       started.isRegistered = true; // it could not end
@@ -223,7 +225,7 @@ export class ModelsOnDemand implements OnDemandModels {
       const unneeded = this.#unneeded(); // now that the model exists
       if (unneeded) await this.#end(unneeded);
     } catch (error) {
-      await deployments.remove(name);
+      await remove(name);
       throw error;
     }
   }
@@ -256,11 +258,10 @@ export class ModelsOnDemand implements OnDemandModels {
   }
 
   async #end(started: Started): Promise<void> {
-    const { deployments, log } = this.#options;
+    const { deployments, remove, log } = this.#options;
     const { name } = started;
     this.#forget(started);
-    const ended = deployments
-      .remove(name)
+    const ended = remove(name)
       .then(
         () => log.info('model is not used any more', { deployment: name }),
         (error: unknown) => {

@@ -122,7 +122,7 @@ async function startDeployments(
     services.buildNative(signal, report).then(addon.done, () => {});
   }
   const parts = new Map(startedNames(services).map((name) => [name, begin()]));
-  await services.deployments.start({
+  await services.startDeployments({
     signal,
     sequential,
     onProgress: ({ deployment, fraction, text, isReady }) => {

@@ -61,6 +61,11 @@ export const ConfigSchema = z.strictObject({
     flag: '--port <number>',
   }),
   ...LISTEN_KEYS,
+  workers: whole(
+    { min: 1, max: 64, default: 1 },
+    'Processes of `aana-host serve` that answer requests behind one port, with one set of replicas. See ' +
+      '[operating.md](operating.md#workers).',
+  ).register(settings, { env: 'NUM_WORKERS', flag: '--workers <number>' }),
   tls: TlsConfig.prefault({}).describe('HTTPS.'),
   trusted_proxies: TrustedProxies,
   allowed_hosts: AllowedHosts,

@@ -7,6 +7,7 @@ export { observeProcess } from './process-metrics.ts';
 export { MAX_PROFILE_S, Profiler } from './profile/profiler.ts';
 export { labelName, sampleName } from './prometheus/names.ts';
 export { type Format, FORMATS, metricsText } from './prometheus/text.ts';
+export { mergedText } from './prometheus/merged-text.ts';
 export { MetricExport, metricPointCounter } from './otlp/metric-export.ts';
 export {
   otlpLogSender,

@@ -12,9 +12,23 @@ export async function serve(config: Config, folders: readonly string[]): Promise
       throw fail('ConfigError', `media.allow_paths: there is no folder ${path}`);
   }
   const app = config.app === null ? new AanaApp({ config }) : (await loadApp(config.app, '.')).app;
+  requireOneProcess(config);
   app.configure(config).registerPlugins(...folders);
   if (config.app !== null) await app.migrate();
-  return run(app, addressToListenOn({}, config));
+  return run(app, addressToListenOn({}, config), { workers: { folders } });
+}
+
+/** Refuses what only works in one process. */
+function requireOneProcess({ workers, watch, listen, openai }: Config): void {
+  const [key, why] = watch
+    ? ['watch', 'a changed plugin is reloaded in one process']
+    : listen !== null
+      ? ['listen', 'processes can share a port, but not a Unix socket']
+      : openai.on_demand.models.length > 0
+        ? ['openai.on_demand.models', 'one process counts the requests of a model that it has started']
+        : [];
+  if (workers > 1 && key !== undefined)
+    throw fail('ConfigError', `${key} cannot be used with ${workers} workers: ${why}; set workers to 1`);
 }
 
 /** Opens the dashboard. The application also serves without it. */

@@ -1,6 +1,7 @@
 export type { Connection, Database, Row, Statement, Value } from './database.ts';
 export { mayBeCommitted, UnknownOutcomeError } from './errors.ts';
 export { type AppliedMigration, HOST_MIGRATIONS, migrate, type MigrationSource, migrationState } from './migrate.ts';
+export { type Listener, Listeners, type Peers } from './listeners.ts';
 export { PluginStorage } from './repositories/plugin-storage.ts';
 export { Pruner } from './pruner.ts';
 export { API_KEYS_CHANGED, type ApiKeyRecord, hashApiKey } from './repositories/api-keys.ts';

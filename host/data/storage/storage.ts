@@ -5,6 +5,7 @@ import { databaseError } from './errors.ts';
 import { type AppliedMigration, applicationName, HOST_MIGRATIONS, migrate, type MigrationSource } from './migrate.ts';
 import { PostgresDatabase } from './postgres/postgres-database.ts';
 import { type TlsConfig, tlsOptions } from './postgres/tls.ts';
+import type { Peers } from './listeners.ts';
 import { Repositories } from './repositories/index.ts';
 import { SqliteDatabase } from './sqlite/sqlite-database.ts';
 import { type InTraces, StorageTelemetry } from './storage-telemetry.ts';
@@ -37,6 +38,8 @@ export interface StorageOptions {
   readonly sqliteModule: () => Promise<string>;
   /** Migrations of the application, after the migrations of the host. */
   readonly migrations?: readonly MigrationSource[] | undefined;
+  /** Other processes with the same SQLite file, which notify each other. Default: none. */
+  readonly peers?: Peers | undefined;
   /** Records how long the work with the database takes. Default: nothing. */
   readonly telemetry?: Telemetry | undefined;
 }
@@ -147,7 +150,7 @@ export class Storage implements AsyncDisposable {
   }
 }
 
-export interface OpenOptions extends Pick<StorageOptions, 'config' | 'log' | 'sqliteModule'> {
+export interface OpenOptions extends Pick<StorageOptions, 'config' | 'log' | 'sqliteModule' | 'peers'> {
   /** The name of the connections in PostgreSQL. Default: `aana-host`. */
   readonly applicationName?: string;
 }
@@ -157,6 +160,7 @@ export async function openDatabase({
   config,
   log,
   sqliteModule,
+  peers,
   applicationName: name = 'aana-host',
 }: OpenOptions): Promise<Database> {
   const { path, host, port, user, password, database } = config.datastore_config;
@@ -170,6 +174,7 @@ export async function openDatabase({
       readers: Math.min(connections, SQLITE_READERS),
       timeoutMs,
       vectors: { maxBytes: config.max_vector_memory_bytes, log },
+      peers,
     });
   }
   return PostgresDatabase.open({

@@ -10,7 +10,7 @@ export {
   type DeploymentContext,
   type Implements,
 } from './class/deployment.ts';
-export type { DeploymentDescription, MethodDescription } from './class/describe.ts';
+export { type DeploymentDescription, describeMethods, type MethodDescription } from './class/describe.ts';
 export type { InputType } from './class/embedding-methods.ts';
 export type { CallOptions, DeploymentHandle } from './handle/deployment-handle.ts';
 export {
@@ -26,11 +26,15 @@ export type { ReplicaRange, UpdateReport } from './manager/deployment-changes.ts
 export {
   builtinDefinitions,
   DeploymentManager,
+  type DeploymentManagerOptions,
   type DeploymentProgress,
   type DeployOptions,
+  type StartOptions,
   type UpdateOptions,
 } from './manager/deployment-manager.ts';
 export { deploymentNotFound } from './manager/deployment-not-found.ts';
+export type { HostDeployments, Readiness } from './routing/host-deployments.ts';
+export { readinessOf } from './routing/host-deployments.ts';
 export { RoutedDeployments } from './routing/routed-deployments.ts';
 export type { TableChange } from './routing/table.ts';
 export { DeviceReport } from './placement/device-plan.ts';

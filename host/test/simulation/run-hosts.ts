@@ -134,6 +134,7 @@ class HostsRun {
         if (this.#gone.has(host)) return;
         const routes: DeploymentRoutes = {
           bounds: { maxOngoing: this.#maxOngoing, maxQueued: 1000, pausesForOthers: false },
+          state: { status: 'RUNNING', message: '', serves: true, hears: false },
           refused: { count: 0 },
           replicas,
         };

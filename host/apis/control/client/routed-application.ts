@@ -14,11 +14,25 @@ export async function routedDeployments(connection: ControlConnection): Promise<
   const isSame = connection.version === packageVersion();
   const builtin = new Map(isSame ? builtinDefinitions.map((definition) => [definition.name, definition]) : []);
   const deployments = new RoutedDeployments({ log: silentLogger, definitionOf: (type) => builtin.get(type) });
+  await followDeployments(connection, deployments);
+  return deployments;
+}
+
+/**
+ * Lets deployments follow an application until the connection ends; all calls then fail with its error. Resolves when
+ * they have the first table. `onChange` is called after each change.
+ */
+export async function followDeployments(
+  connection: ControlConnection,
+  deployments: RoutedDeployments,
+  onChange: () => void = () => {},
+): Promise<void> {
   const first = deferred();
   const follow = async (): Promise<void> => {
     const changes = connection.stream('deployments.watch', {}, { feed: deployments.reports, holdsProcess: false });
     for await (const batch of changes) {
       for (const change of batch) deployments.take(change);
+      onChange();
       first.resolve();
     }
   };
@@ -30,5 +44,4 @@ export async function routedDeployments(connection: ControlConnection): Promise<
   });
   const release = connection.hold();
   await Promise.race([first.promise, followed]).finally(release);
-  return deployments;
 }

@@ -24,6 +24,7 @@ export interface ControlServerOptions {
 }
 
 export interface ControlServer {
+  readonly address: Address;
   /**
    * Refuses new connections, lets open connections read the data that was sent to them, and removes its files. May be
    * called twice.
@@ -68,9 +69,8 @@ export async function startControl({
   };
   const server = new HttpServer(callback, limits, { log, upgrade: takeFrames, protocol: FRAMES });
   await server.listenOnSocket(socket, 0o600);
-  await writeFile(`${file}.new`, `${JSON.stringify({ pid: process.pid, ...at, socket } satisfies Address)}\n`, {
-    mode: 0o600,
-  });
+  const address: Address = { pid: process.pid, ...at, socket };
+  await writeFile(`${file}.new`, `${JSON.stringify(address)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file); // atomic, so that readers find the whole file
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
@@ -80,5 +80,5 @@ export async function startControl({
     await closed;
     await rm(socket, { force: true });
   };
-  return { close: () => (closing ??= close()) };
+  return { address, close: () => (closing ??= close()) };
 }

@@ -2,13 +2,13 @@ import type { Router } from '@koa/router';
 import { type Format, FORMATS } from '../../../base/telemetry/index.ts';
 
 /** Adds `GET /metrics`, in the format that the scraper prefers. A client that accepts neither gets the usual one. */
-export function metricsRoute(router: Router, metrics: (format: Format) => string): void {
-  router.get('/metrics', (ctx) => {
+export function metricsRoute(router: Router, metrics: (format: Format) => Promise<string>): void {
+  router.get('/metrics', async (ctx) => {
     const format = TYPES.get(String(ctx.accepts(...TYPES.keys()))) ?? 'prometheus';
     ctx.vary('accept');
     ctx.set('cache-control', 'no-store');
     ctx.type = FORMATS[format];
-    ctx.body = metrics(format);
+    ctx.body = await metrics(format);
   });
 }
 

@@ -76,6 +76,17 @@ export function serveRoute<const Route extends RouteDefinition>(
   });
 }
 
+/** Records a route like {@link serveRoute}, and answers it with `forward`, which passes the request on. */
+export function forwardRoute(
+  router: HostRouter,
+  route: RouteDefinition,
+  forward: (ctx: Context) => Promise<void>,
+): void {
+  router.define(route);
+  const { method, path } = whereOf(route);
+  router[method](path.replaceAll(/\{(\w+)\}/g, ':$1'), (ctx) => forward(ctx));
+}
+
 const TABLES: Readonly<Partial<Record<Parameter, Table>>> = {
   task_id: 'tasks',
   webhook_id: 'webhooks',

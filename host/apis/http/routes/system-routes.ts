@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { adminRoutes } from './admin/admin-routes.ts';
 import { apiKeyRoutes } from './admin/api-key-routes.ts';
+import { CHANGE_ROUTES } from './admin/change-definitions.ts';
 import { changeRoutes } from './admin/change-routes.ts';
 import { chatPageRoutes } from '../pages/chat-page.ts';
 import { docsRoutes } from '../pages/docs-page.ts';
@@ -13,16 +14,21 @@ import { mcpRoute } from './mcp/mcp-route.ts';
 import type { McpService } from './mcp/mcp-service.ts';
 import { metricsRoute } from './metrics-route.ts';
 import { OpenApiText } from '../../openapi/document-text.ts';
+import { MODEL_ROUTES } from './admin/model-definitions.ts';
 import { modelRoutes } from './admin/model-routes.ts';
 import type { HttpAppOptions } from '../options.ts';
+import type { Operations } from './admin/operated-application.ts';
+import { OPERATION_ROUTES } from './admin/operation-definitions.ts';
 import { operationRoutes } from './admin/operation-routes.ts';
+import { profileRoutes } from './admin/profile-routes.ts';
 import { redocRoutes } from '../pages/redoc-page.ts';
 import { mountPath } from './routers.ts';
-import { HostRouter, serveRoute } from './serve-route.ts';
+import { forwardRoute, HostRouter, serveRoute } from './serve-route.ts';
 import { serveUnchanged } from '../pages/static-page.ts';
 import { socketRoutes } from './socket-routes.ts';
 import type { Sockets } from '../sockets/sockets.ts';
 import { taskRoutes } from './tasks/task-routes.ts';
+import { TRACE_ROUTES } from './admin/trace-definitions.ts';
 import { traceRoutes } from './admin/trace-routes.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
 
@@ -126,8 +132,14 @@ export function systemRoutes(
   docsRoutes(router, title, apiKeys !== undefined);
   if (options.hasChatPage) chatPageRoutes(router, title);
   if (apiKeys) routesForAdmins(router, options);
-  if (options.metrics) metricsRoute(router, options.metrics);
-  if (options.traces) traceRoutes(router, options.traces);
+  if (options.metrics) {
+    if (options.controller) router.get('/metrics', options.controller);
+    else metricsRoute(router, options.metrics);
+  }
+  if (options.traces) {
+    if (options.controller) forwardRoutes(router, TRACE_ROUTES, options.controller);
+    else traceRoutes(router, options.traces);
+  }
   if (redocBundle) redocRoutes(router, title, redocBundle);
   if (tasks) taskRoutes(router, { tasks, registry, includeStacktrace });
   for (const addRoutes of options.routes ?? []) addRoutes(router, options);
@@ -151,16 +163,32 @@ export function versionRoute(router: HostRouter, version: string): void {
   serveRoute(router, VERSION_ROUTE, () => ({ version }));
 }
 
+/** Adds the routes that only the controller of an application can answer. */
+export function applicationRoutes(router: HostRouter, operations: Operations, options: HttpAppOptions): void {
+  operationRoutes(router, operations, options);
+  changeRoutes(router, operations, options);
+  modelRoutes(router, operations.models, options);
+}
+
+function forwardRoutes(
+  router: HostRouter,
+  routes: Readonly<Record<string, RouteDefinition>>,
+  controller: NonNullable<HttpAppOptions['controller']>,
+): void {
+  for (const route of Object.values(routes)) forwardRoute(router, route, controller);
+}
+
 /**
  * Adds the routes with which admins see and change the application, its keys, and the work of all users. A guard must
  * refuse other callers. The owner of the process (`isOwner`) may also read its memory.
  */
 export function routesForAdmins(router: HostRouter, options: HttpAppOptions, { isOwner = false } = {}): void {
-  const { apiKeys, operations } = options;
+  const { apiKeys, operations, controller } = options;
   if (operations) {
-    operationRoutes(router, operations, { ...options, isOwner });
-    changeRoutes(router, operations, options);
-    modelRoutes(router, operations.models, options);
+    profileRoutes(router, operations, { ...options, isOwner });
+    if (controller)
+      for (const routes of [OPERATION_ROUTES, CHANGE_ROUTES, MODEL_ROUTES]) forwardRoutes(router, routes, controller);
+    else applicationRoutes(router, operations, options);
   }
   if (apiKeys) apiKeyRoutes(router, apiKeys, options);
   adminRoutes(router, { ...options, showsContents: options.adminsSeeContents ?? false });

@@ -1,13 +1,13 @@
 import { createServer, type Server, type ServerOptions } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server as NetServer } from 'node:net';
 import { delay } from '../../../base/core/abort.ts';
 import { fail } from '../../../base/core/errors.ts';
 import { type Logger, silentLogger } from '../../../base/core/log/logger.ts';
 import { Certificate, type CertificateFacts, type CertificateFiles } from './certificate.ts';
 import { type RequestListener, Connections } from './connections.ts';
 import { type Contain, containing } from './containing.ts';
-import { listenOnPort, listenOnSocket } from './listening.ts';
+import { listenOnHandle, listenOnPort, listenOnSocket } from './listening.ts';
 import { TlsPort } from './tls-port.ts';
 import type { UpgradeListener } from './upgrades.ts';
 
@@ -124,6 +124,16 @@ export class HttpServer {
       throw fail('InvalidAddress', 'a Unix socket needs no encryption: leave out the certificate, or listen on a port');
     await listenOnSocket(this.#server, path, mode);
     return { host: `unix:${path}`, port: 0, url: `unix:${path}` };
+  }
+
+  /** Listens where a server of another process listens, and takes connections in turns with it. */
+  async listenWith(other: NetServer): Promise<void> {
+    await listenOnHandle(this.#server, other);
+  }
+
+  /** The listening server, with which other processes can listen as well. */
+  get listening(): NetServer {
+    return this.#server;
   }
 
   /** The certificate in use; undefined without HTTPS. */

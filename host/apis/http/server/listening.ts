@@ -46,6 +46,15 @@ export async function listenOnSocket(server: Server, path: string, mode: number)
   return listening(server, listen, (error) => socketError(path, error));
 }
 
+/** Listens where `other` listens, the server of another process. */
+export function listenOnHandle(server: Server, other: Server): Promise<void> {
+  return listening(
+    server,
+    () => server.listen(other),
+    (error) => fail('ListenError', `cannot listen with the other processes: ${error.message}`, { cause: error }),
+  );
+}
+
 function listening(
   server: Server,
   listen: () => void,

@@ -20,6 +20,7 @@ export const PROGRAM_ERRORS = {
   ClientFileError: { kind: 'invalid-input', when: 'The generated client cannot be written to this path.' },
   CommandNotFound: { kind: 'internal', when: 'A required program is missing.', data: ['command'] },
   ConfigError: { kind: 'invalid-input', when: 'The configuration is wrong. The message names the key.' },
+  WorkerError: { kind: 'internal', when: 'A worker of the application did not start.' },
   ConnectionClosed: { kind: 'unavailable', when: 'This process closed the connection to the running application.' },
   ConnectionLost: { kind: 'unavailable', when: 'The connection to the running application broke.', data: ['url'] },
   ControlProtocolError: { kind: 'bad-request', when: 'An attached process sent an invalid message.' },
@@ -84,6 +85,10 @@ export const PROGRAM_ERRORS = {
   NativeBuildFailed: { kind: 'internal', when: 'The native addon could not be built.' },
   NewPluginRefused: { kind: 'invalid-input', when: 'A plugin cannot be made in this folder.' },
   NotReconfigurable: { kind: 'conflict', when: 'The configuration of the deployment cannot change while it runs.' },
+  NotTheController: {
+    kind: 'conflict',
+    when: 'A program changed deployments or plugins in a worker, which only the controller of the application can do.',
+  },
   NotRunning: { kind: 'unavailable', when: 'No application runs to which the process can attach.', data: ['url?'] },
   OtherVersion: { kind: 'conflict', when: 'The running application has another version.' },
   NoWebhookSecret: {

@@ -53,7 +53,17 @@ export class LogLevels {
       if (own === null) this.#ofAreas.delete(area);
       else this.#ofAreas.set(area, own);
     }
+    this.onChange?.();
   }
+
+  /** Takes the levels that {@link list} of another process has returned. */
+  set({ level, levels }: ReturnType<LogLevels['list']>): void {
+    this.#ofAreas.clear();
+    this.change({ level, levels });
+  }
+
+  /** Called after each change. */
+  onChange: (() => void) | undefined;
 
   /** Returns the common level, and the levels of the areas that have their own. */
   list(): { level: LogLevel; levels: Partial<Record<LogArea, LogLevel>> } {

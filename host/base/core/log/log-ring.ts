@@ -36,7 +36,7 @@ export class LogRing {
   /** Resolves when there is a new record. Followers wait for it. */
   #news: Deferred<void> | undefined;
   #isClosed = false;
-  #onRecord: ((record: KeptRecord) => void) | undefined;
+  readonly #receivers: ((record: KeptRecord) => void)[] = [];
 
   constructor(limit: number = DEFAULT_RECORDS) {
     this.#limit = limit;
@@ -48,8 +48,8 @@ export class LogRing {
   }
 
   /** Calls `receive` with each record that is added from now on. Errors in its fields have become texts. */
-  set onRecord(receive: (record: KeptRecord) => void) {
-    this.#onRecord = receive;
+  onRecord(receive: (record: KeptRecord) => void): void {
+    this.#receivers.push(receive);
   }
 
   /**
@@ -60,7 +60,7 @@ export class LogRing {
     const record = new KeptRecord(Date.now(), level, message, bound, shortened(fields));
     this.#records[this.#added % this.#limit] = record;
     this.#added += 1;
-    this.#onRecord?.(record);
+    for (const receive of this.#receivers) receive(record);
     if (this.#news) this.#wake();
   }
 

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import type { Connection, Database, WriteOptions } from '../database.ts';
 import { databaseError } from '../errors.ts';
 import { lend } from '../lent-connection.ts';
-import { type Listener, Listeners } from '../listeners.ts';
+import { type Listener, Listeners, type Peers } from '../listeners.ts';
 import { syncMadeFolders } from '../sync-files.ts';
 import { Lending } from './lending.ts';
 import type { SqliteModule } from './module.ts';
@@ -22,6 +22,8 @@ export interface SqliteOptions {
   readonly timeoutMs: number;
   /** Which vectors are kept in memory. Default: none. */
   readonly vectors?: Omit<VectorMemoryOptions, 'read'>;
+  /** Other processes with this file, which notify each other. Default: none. */
+  readonly peers?: Peers | undefined;
   /** Default: the clock of this machine. */
   readonly now?: () => number;
 }
@@ -38,10 +40,17 @@ export class SqliteDatabase implements Database {
   readonly #writer: Lending<SqliteConnection>;
   readonly #readers: Lending<SqliteConnection>;
   readonly #vectors: VectorMemory | undefined;
+  readonly #peers: Peers | undefined;
+  readonly #endPeers: (() => void) | undefined;
 
-  private constructor(module: SqliteModule, { path, readers, timeoutMs, vectors, now = Date.now }: SqliteOptions) {
+  private constructor(
+    module: SqliteModule,
+    { path, readers, timeoutMs, vectors, peers, now = Date.now }: SqliteOptions,
+  ) {
     this.address = path;
     this.now = now;
+    this.#peers = peers;
+    this.#endPeers = peers?.listen((message) => this.#listeners.tell(message));
     // Committed transactions survive the end of the process, and with FULL also a crash of the machine.
     const busy = Math.round(timeoutMs);
     const shared = `pragma busy_timeout = ${busy}; pragma foreign_keys = on; pragma synchronous = full;`;
@@ -93,7 +102,10 @@ export class SqliteDatabase implements Database {
     try {
       const result = await lend(connection, work);
       await connection.script('commit');
-      for (const message of new Set(connection.notifications)) this.#listeners.tell(message);
+      for (const message of new Set(connection.notifications)) {
+        this.#listeners.tell(message);
+        this.#peers?.tell(message);
+      }
       return result;
     } catch (error) {
       await connection.script('rollback').catch(() => {}); // some errors have already rolled it back
@@ -107,6 +119,7 @@ export class SqliteDatabase implements Database {
 
   async close(): Promise<void> {
     const end = (connection: SqliteConnection): Promise<void> => connection.close();
+    this.#endPeers?.();
     await this.#vectors?.close();
     await this.#readers.close(end);
     await this.#writer.close(end); // the last connection writes the log into the file

@@ -30,6 +30,7 @@ import { OcrDeployment } from '../builtin/onnx/ocr-deployment.ts';
 import { OnnxDeployment } from '../builtin/onnx/onnx-deployment.ts';
 import { TransformersDeployment } from '../builtin/onnx/transformers-deployment.ts';
 import { OpenAITextGenerationDeployment } from '../builtin/openai-text-generation-deployment.ts';
+import { type HostDeployments, type Readiness, readinessOf } from '../routing/host-deployments.ts';
 import { OtherHosts } from '../routing/other-hosts.ts';
 import { PublishedTable, type TableEntry } from '../routing/published-table.ts';
 import { tableEntry } from '../routing/table-entry.ts';
@@ -105,14 +106,8 @@ export interface PlannedStart {
   readonly isUnloaded?: boolean | undefined;
 }
 
-export interface Readiness {
-  readonly ready: boolean;
-  /** Names of started deployments that serve no calls now. */
-  readonly away: readonly string[];
-}
-
-/** The deployments of one host: their configuration, their replicas, and handles to them. */
-export class DeploymentManager {
+/** The deployments in the controller: their configuration, their replicas, and handles to them. */
+export class DeploymentManager implements HostDeployments {
   readonly #options: DeploymentManagerOptions;
   readonly #clock: Clock;
   readonly #definitions: ReadonlyMap<string, DeploymentDefinition>;
@@ -154,10 +149,6 @@ export class DeploymentManager {
     this.#roomMaker = new RoomMaker(() => this.#deployments.values());
   }
 
-  /**
-   * Registers the result of a class's `options`, or an entry of the configuration file. Throws `ValidationError`, which
-   * names the deployment and the key, also when deployments would call each other in a circle.
-   */
   register(name: string, deployment: BoundDeployment | DeploymentOptionsInput): BoundDeployment {
     trackRequests();
     const what = `deployment ${name}`;
@@ -169,22 +160,18 @@ export class DeploymentManager {
     return bound;
   }
 
-  /** Whether a deployment has this name. */
   has(name: string): boolean {
     return this.#deployments.has(name);
   }
 
-  /** Calls `listener` after a deployment was registered or removed. */
   onNames(listener: () => void): void {
     this.#listeners.add(listener);
   }
 
-  /** Returns the current definition and options of each deployment, in the order of registration. */
   registered(): Map<string, BoundDeployment> {
     return new Map([...this.#deployments.values()].map(({ name, bound }) => [name, bound]));
   }
 
-  /** Removes a deployment that was not started. Does nothing if there is none of that name. */
   unregister(name: string): void {
     const deployment = this.#deployments.get(name);
     if (!deployment) return;
@@ -404,19 +391,12 @@ export class DeploymentManager {
     });
   }
 
-  /**
-   * Returns whether calls are served: those of one deployment, or those of any. A host without deployments is ready.
-   * Throws `DeploymentNotFound`.
-   */
   readiness(name?: string): Readiness {
     const asked = name === undefined ? [...this.#deployments.values()] : [this.#require(name)];
-    const started = asked.filter(({ canServe }) => canServe !== undefined);
-    const away = started.filter(({ canServe }) => canServe === false).map((deployment) => deployment.name);
-    const isEmpty = name === undefined && started.length === 0;
-    return { ready: isEmpty || away.length < started.length, away };
+    const states = new Map(asked.map((deployment) => [deployment.name, { serves: deployment.canServe }]));
+    return readinessOf(states, name === undefined);
   }
 
-  /** Returns the deployments whose models hear the audio of dialogs. */
   hearing(): ReadonlySet<string> {
     return new Set([...this.#deployments.values()].filter(({ takesAudio }) => takesAudio).map(({ name }) => name));
   }
@@ -444,19 +424,10 @@ export class DeploymentManager {
     );
   }
 
-  /**
-   * Reserves room in a deployment for a call that follows other work of its request, such as the fetch of a video.
-   * Throws `DeploymentNotFound`, or the error with which the call would be refused now: `DeploymentFull`,
-   * `DeploymentOverloaded`.
-   */
   reserve(name: string, context: RequestContext): Reservation {
     return this.#calls.reserve(name, context);
   }
 
-  /**
-   * Returns a handle. Each of its calls goes to the deployment that has the name at that time; calls before the start
-   * are refused. Throws `DeploymentNotFound`, which names all deployments.
-   */
   handle(name: string, retry: HandleOptionsInput = {}): DescribedHandle {
     const policy = check(HandleOptions, retry, `handle of deployment ${name}`);
     const { methods } = this.#require(name).bound.definition;

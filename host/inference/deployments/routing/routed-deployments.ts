@@ -3,7 +3,14 @@ import { backgroundClock, type Clock } from '../../../base/core/clock.ts';
 import { type AanaError, faultOf } from '../../../base/core/errors.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import type { Telemetry } from '../../../base/core/telemetry.ts';
-import { type ConnectReplica, connectReplica, RoutedSet, type SharedSet } from '../../replicas/index.ts';
+import type { RequestContext } from '../../../base/core/request-context.ts';
+import {
+  type ConnectReplica,
+  connectReplica,
+  type Reservation,
+  RoutedSet,
+  type SharedSet,
+} from '../../replicas/index.ts';
 import { check } from '../class/check.ts';
 import { type CallableDeployment, type CallDefinition, DeploymentCalls } from '../handle/deployment-calls.ts';
 import { deploymentNotFound } from '../manager/deployment-not-found.ts';
@@ -11,6 +18,7 @@ import { HandleOptions, type HandleOptionsInput } from '../handle/handle-options
 import { servedCalls } from '../handle/served-calls.ts';
 import { type DescribedHandle, withMethods } from '../handle/typed-handle.ts';
 import { definitionFor, type DefinitionOf } from './described-definition.ts';
+import type { TableEntry } from './published-table.ts';
 import { receivedError, sentError } from './sent-error.ts';
 import type { DeploymentFacts, DeploymentRoutes, HostReport, SentError, TableChange } from './table.ts';
 
@@ -22,6 +30,8 @@ export interface RoutedDeploymentsOptions {
   readonly artifactRoots?: readonly string[] | undefined;
   /** Default: no reports. */
   readonly telemetry?: Telemetry | undefined;
+  /** Returns the weight of a user among those whose calls wait. Default: all have the same. */
+  readonly weightOf?: ((userId: string) => number | undefined) | undefined;
   /** Simulated clock, random numbers and connections. */
   readonly simulated?:
     | { readonly clock: Clock; readonly random: () => number; readonly connect: ConnectReplica }
@@ -47,13 +57,19 @@ class RoutedDeployment implements CallableDeployment {
   readonly set: RoutedSet;
   readonly isDescribed: boolean;
   refusal: AanaError | undefined;
+  state: DeploymentRoutes['state'];
   readonly #own: CallDefinition | undefined;
   #facts: DeploymentFacts;
   #bound: CallableDeployment['bound'];
 
-  constructor(name: string, facts: DeploymentFacts, definitionOf: DefinitionOf, set: RoutedSet) {
+  constructor(
+    name: string,
+    { facts, routes }: TableEntry,
+    { definitionOf, set }: { readonly definitionOf: DefinitionOf; readonly set: RoutedSet },
+  ) {
     this.name = name;
     this.set = set;
+    this.state = routes.state;
     this.#own = definitionOf(facts.type);
     this.isDescribed = this.#own === undefined;
     this.#facts = facts;
@@ -85,9 +101,10 @@ class RoutedDeployment implements CallableDeployment {
 }
 
 /**
- * The deployments of an application in a host that did not start their replicas: a process that is attached to the
- * application. It follows the table of the controller, and calls the replicas directly. Queues, turns of users and
- * limits of waiting calls are those of this host. The calls that a replica runs at the same time are those of all.
+ * The deployments of an application in a host that did not start their replicas: a worker of the application, or a
+ * process that is attached to it. It follows the table of the controller, and calls the replicas directly. Queues,
+ * turns of users and limits of waiting calls are those of this host. The calls that a replica runs at the same time are
+ * those of all.
  */
 export class RoutedDeployments {
   readonly #options: RoutedDeploymentsOptions;
@@ -121,6 +138,7 @@ export class RoutedDeployments {
       if (!deployment) continue;
       if (facts) deployment.change(facts);
       const shared = sharedOf(routes);
+      deployment.state = routes.state;
       deployment.refusal = shared.refusal;
       deployment.set.update(shared);
     }
@@ -140,10 +158,25 @@ export class RoutedDeployments {
     return withMethods(this.#calls.handle(name, policy), methods, () => methods);
   }
 
+  /** Reserves room for a call that follows; see `HostDeployments.reserve`. */
+  reserve(name: string, context: RequestContext): Reservation {
+    return this.#calls.reserve(name, context);
+  }
+
+  /** Returns how each deployment of the table is. */
+  states(): Map<string, DeploymentRoutes['state']> {
+    return new Map([...this.#deployments].map(([name, { state }]) => [name, state]));
+  }
+
+  /** Whether the table has a deployment of this name. */
+  has(name: string): boolean {
+    return this.#deployments.has(name);
+  }
+
   #add(name: string, facts: DeploymentFacts, routes: DeploymentRoutes): RoutedDeployment {
-    const { log, telemetry, definitionOf, artifactRoots, simulated } = this.#options;
+    const { log, telemetry, weightOf, definitionOf, artifactRoots, simulated } = this.#options;
     const set = new RoutedSet({
-      ...{ deployment: name, shared: sharedOf(routes), log, telemetry, artifactRoots, clock: this.#clock },
+      ...{ deployment: name, shared: sharedOf(routes), log, telemetry, weightOf, artifactRoots, clock: this.#clock },
       random: simulated?.random ?? Math.random,
       connect: simulated?.connect ?? connectReplica,
       served: servedCalls(
@@ -153,7 +186,7 @@ export class RoutedDeployments {
       onQueue: () => this.reports.touch(),
       record: (token, error) => this.#record(name, token, error),
     });
-    const deployment = new RoutedDeployment(name, facts, definitionOf, set);
+    const deployment = new RoutedDeployment(name, { facts, routes }, { definitionOf, set });
     this.#deployments.set(name, deployment);
     return deployment;
   }

@@ -35,17 +35,25 @@ function versionOf(bound: BoundDeployment): number {
 
 function routesOf(deployment: ManagedDeployment): DeploymentRoutes {
   const shared = deployment.replicas?.shared;
+  const state = stateOf(deployment);
   const refusal = refusalOf(deployment) ?? shared?.refusal;
   const sent = refusal !== undefined && { refusal: sentError(refusal) };
-  if (!shared) return { bounds: NO_BOUNDS, ...sent, refused: { count: 0 }, replicas: [] };
+  if (!shared) return { state, bounds: NO_BOUNDS, ...sent, refused: { count: 0 }, replicas: [] };
   const { bounds, unavailable, refused, replicas } = shared;
   return {
+    state,
     bounds,
     ...sent,
     ...(unavailable && { unavailable: sentError(unavailable) }),
     refused: { count: refused.count, ...(refused.error && { error: sentError(refused.error) }) },
     replicas: replicas.map(({ models, ...replica }) => ({ ...replica, models: [...models] })),
   };
+}
+
+function stateOf(deployment: ManagedDeployment): DeploymentRoutes['state'] {
+  const { status, message } = deployment.status();
+  const { canServe: serves, takesAudio: hears } = deployment;
+  return { status, message, ...(serves !== undefined && { serves }), hears };
 }
 
 /** Returns the error with which all calls are refused in the state of the deployment. */

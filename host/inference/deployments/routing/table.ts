@@ -1,10 +1,20 @@
 // What a controller, the process that keeps the replicas running, and other hosts tell each other: JSON.
 import * as z from 'zod';
+import type { ReplicaSetStatus } from '../../replicas/index.ts';
 import { type ErrorKind, type Fault, KINDS } from '../../../base/core/error-table.ts';
 import { anyObject } from '../../../base/schemas/bounds.ts';
 
 const name = z.string().min(1).max(200);
 const count = z.int().min(0);
+
+const REPLICA_SET_STATES = [
+  'DEPLOYING',
+  'RUNNING',
+  'UNHEALTHY',
+  'DEPLOY_FAILED',
+  'STOPPED',
+  'UNLOADED',
+] as const satisfies ReplicaSetStatus['status'][];
 
 const FAULTS = [
   'caller',
@@ -51,8 +61,16 @@ export const DeploymentFacts = z.object({
 });
 export type DeploymentFacts = z.infer<typeof DeploymentFacts>;
 
-/** What a host needs at each time to call a deployment. */
+/** What a host needs at each time to call a deployment, and to tell its users how it is. */
 export const DeploymentRoutes = z.object({
+  state: z.object({
+    status: z.enum(REPLICA_SET_STATES),
+    message: z.string(),
+    /** Whether it serves calls. Absent when it is not expected to: before its start has ended, and while it ends. */
+    serves: z.boolean().optional(),
+    /** Whether its model hears the audio of dialogs. */
+    hears: z.boolean(),
+  }),
   bounds: z.object({
     /** Calls that one replica takes at the same time, of all hosts together. */
     maxOngoing: z.int().min(1),

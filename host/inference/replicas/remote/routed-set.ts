@@ -18,6 +18,8 @@ export interface RoutedSetOptions {
   readonly clock: Clock;
   readonly random: () => number;
   readonly telemetry?: Telemetry | undefined;
+  /** Returns the weight of a user among those whose calls wait. Default: all have the same. */
+  readonly weightOf?: ((userId: string) => number | undefined) | undefined;
   readonly connect: ConnectReplica;
   /** What its replicas may call in this host. */
   readonly served: ServedMethods;
@@ -55,11 +57,11 @@ export class RoutedSet {
   #shared: SharedSet;
 
   constructor(options: RoutedSetOptions) {
-    const { deployment, shared, clock, random, telemetry, onQueue, record } = options;
+    const { deployment, shared, clock, random, telemetry, weightOf, onQueue, record } = options;
     this.#options = options;
     this.#shared = shared;
     this.#router = new CallRouter<RemoteReplica>({
-      ...{ deployment, clock, random, telemetry, onQueue, log: options.log.child({ deployment }) },
+      ...{ deployment, clock, random, telemetry, weightOf, onQueue, log: options.log.child({ deployment }) },
       bounds: shared.bounds,
       unavailable: () => this.#shared.unavailable,
       record: (replica, error) => record(this.#tokens.get(replica) ?? '', error),

@@ -168,21 +168,6 @@ export const OPERATION_ROUTES = {
     answers: answers('The deployment has this number of replicas now.', Deployment),
     fails: [400, 404, 409, 500, 503],
   },
-  profileCpu: {
-    id: 'profile_cpu',
-    at: 'post /api/profiles/cpu',
-    summary: 'A profile of the main thread of this host',
-    query: z.object({ seconds: z.coerce.number().positive().max(MAX_PROFILE_S).default(5) }),
-    answers: aProfile('A `.cpuprofile` for Chrome’s DevTools, when the time is over.'),
-    fails: [409, 422, 500],
-  },
-  profileHeap: {
-    id: 'profile_heap',
-    at: 'post /api/profiles/heap',
-    summary: 'What is in the memory of this host, if `api_service.admins_see_contents` is set',
-    answers: aProfile('A `.heapsnapshot` for Chrome’s DevTools. It has requests and secrets.'),
-    fails: [403, 409, 500, 503],
-  },
   loadDeployment: {
     id: 'load_deployment',
     at: 'post /api/deployments/{deployment}/load',
@@ -233,5 +218,24 @@ export const OPERATION_ROUTES = {
       }),
     ),
     fails: [404, 422, 500, 503],
+  },
+} as const satisfies Readonly<Record<string, RouteDefinition>>;
+
+/** The routes of the profiles of one process. */
+export const PROFILE_ROUTES = {
+  profileCpu: {
+    id: 'profile_cpu',
+    at: 'post /api/profiles/cpu',
+    summary: 'A profile of the main thread of this host',
+    query: z.object({ seconds: z.coerce.number().positive().max(MAX_PROFILE_S).default(5) }),
+    answers: aProfile('A `.cpuprofile` for Chrome’s DevTools, when the time is over.'),
+    fails: [409, 422, 500],
+  },
+  profileHeap: {
+    id: 'profile_heap',
+    at: 'post /api/profiles/heap',
+    summary: 'What is in the memory of this host, if `api_service.admins_see_contents` is set',
+    answers: aProfile('A `.heapsnapshot` for Chrome’s DevTools. It has requests and secrets.'),
+    fails: [403, 409, 500, 503],
   },
 } as const satisfies Readonly<Record<string, RouteDefinition>>;

@@ -1,6 +1,3 @@
-import { fail } from '../../../../base/core/errors.ts';
-import { Readable } from 'node:stream';
-import type { Context } from 'koa';
 import type { LogRecord } from '../../../../base/core/log/logger.ts';
 import { type ApplicationState, OPERATION_ROUTES } from './operation-definitions.ts';
 import { callerOf } from '../../guards/caller.ts';
@@ -20,12 +17,9 @@ const WATCH_INTERVAL_MS = 2000;
 export function operationRoutes(
   router: HostRouter,
   { application, configuration, load, revisions }: Operations,
-  options: Pick<
-    HttpAppOptions,
-    'adminsSeeContents' | 'limits' | 'tempDir' | 'log' | 'tasks' | 'webhooks' | 'apiKeys' | 'traces'
-  > & { readonly isOwner?: boolean | undefined },
+  options: Pick<HttpAppOptions, 'limits' | 'tempDir' | 'log' | 'tasks' | 'webhooks' | 'apiKeys' | 'traces'>,
 ): void {
-  const { adminsSeeContents = false, isOwner = false, log, limits, tasks, webhooks, apiKeys, traces } = options;
+  const { log, limits, tasks, webhooks, apiKeys, traces } = options;
   const parts = {
     tasks: tasks !== undefined,
     webhooks: webhooks !== undefined,
@@ -113,33 +107,6 @@ export function operationRoutes(
     await application.scaleDeployment(deployment, replicas, changedBy(ctx));
     log.info('deployment scaled by an admin', { deployment, replicas, key: callerOf(ctx).keyId });
     return { deployment, replicas };
-  });
-  const sendProfile = async (ctx: Context, name: string, parts: AsyncIterable<string>): Promise<void> => {
-    const iterator = parts[Symbol.asyncIterator]();
-    const first = await iterator.next(); // a refusal is an answer with a status
-    log.info('profile made by an admin', { profile: name, key: callerOf(ctx).keyId });
-    ctx.attachment(name);
-    ctx.type = 'application/octet-stream';
-    ctx.set('cache-control', 'no-store');
-    ctx.body = Readable.from(
-      (async function* () {
-        if (first.done !== true) yield first.value;
-        yield* { [Symbol.asyncIterator]: () => iterator };
-      })(),
-      { objectMode: false },
-    );
-  };
-  serveRoute(router, OPERATION_ROUTES.profileCpu, ({ ctx, query: { seconds } }) =>
-    sendProfile(ctx, 'host.cpuprofile', application.profiler.cpu(seconds, abortOnClose(ctx))),
-  );
-  serveRoute(router, OPERATION_ROUTES.profileHeap, ({ ctx }) => {
-    if (!adminsSeeContents && !isOwner)
-      throw fail(
-        'ContentsHidden',
-        'a heap snapshot has requests and results of all users, so it needs api_service.admins_see_contents; the ' +
-          'user of the process can run "aana-host profile heap"',
-      );
-    return sendProfile(ctx, 'host.heapsnapshot', application.profiler.heap(abortOnClose(ctx)));
   });
   serveRoute(router, OPERATION_ROUTES.loadDeployment, async ({ ctx, params: { deployment } }) => {
     await application.loadDeployment(deployment, changedBy(ctx));

@@ -3,7 +3,7 @@ import type { ADMIN_TASK_ROUTES, ADMIN_WEBHOOK_ROUTES } from '../admin/admin-def
 import type { KEY_ROUTES } from '../admin/api-key-definitions.ts';
 import type { CHANGE_ROUTES } from '../admin/change-definitions.ts';
 import type { MODEL_ROUTES } from '../admin/model-definitions.ts';
-import type { OPERATION_ROUTES } from '../admin/operation-definitions.ts';
+import type { OPERATION_ROUTES, PROFILE_ROUTES } from '../admin/operation-definitions.ts';
 import type { TRACE_ROUTES } from '../admin/trace-definitions.ts';
 import type { RouteDefinition } from '../../../openapi/route-definition.ts';
 import type { ParametersIn } from '../serve-route.ts';
@@ -13,6 +13,7 @@ import type { OWNER_ROUTES } from './owner-definitions.ts';
 type ValueOf<T> = T[keyof T];
 type Definition =
   | ValueOf<typeof OPERATION_ROUTES>
+  | ValueOf<typeof PROFILE_ROUTES>
   | ValueOf<typeof CHANGE_ROUTES>
   | ValueOf<typeof TRACE_ROUTES>
   | ValueOf<typeof KEY_ROUTES>

@@ -3,8 +3,9 @@ import { setCaller } from '../../guards/caller.ts';
 import type { HttpAppOptions } from '../../options.ts';
 import { inputReader } from '../../request/input-reader.ts';
 import { traceRoutes } from '../admin/trace-routes.ts';
+import { metricsRoute } from '../metrics-route.ts';
 import { HostRouter, serveRoute } from '../serve-route.ts';
-import { routesForAdmins, versionRoute } from '../system-routes.ts';
+import { applicationRoutes, routesForAdmins, versionRoute } from '../system-routes.ts';
 import { OWNER_ROUTES } from './owner-definitions.ts';
 
 /** Without kept requests, the list of them is empty. */
@@ -18,6 +19,25 @@ export const ownerGuard: Guard = (ctx, next) => {
   setCaller(ctx, { userId: null, isAdmin: true, keyId: 'command', scopes: null, hasSubscription: true });
   return next();
 };
+
+/** The header in which a worker names the API key of the admin whose request it passes on. */
+export const FORWARDED = 'x-aana-forwarded';
+
+/** Admits the requests of workers, whose guards have admitted their callers. */
+export const forwardedGuard: Guard = (ctx, next) => {
+  setCaller(ctx, { userId: null, isAdmin: true, keyId: ctx.get(FORWARDED), scopes: null, hasSubscription: true });
+  return next();
+};
+
+/** Returns the routes that workers pass on to the controller. */
+export function forwardedRouter(options: HttpAppOptions): HostRouter {
+  const { operations, traces = NO_TRACES, metrics } = options;
+  const router = new HostRouter();
+  traceRoutes(router, traces);
+  if (metrics) metricsRoute(router, metrics);
+  if (operations) applicationRoutes(router, operations, options);
+  return router;
+}
 
 /** Returns the routes of the control socket: those for admins, and those for the user of the process. */
 export function ownerRouter(options: HttpAppOptions): HostRouter {
