@@ -59,13 +59,22 @@ Query('is refused with an entry for each wrong parameter, in the order of the sc
     },
     { type: 'bool_parsing', loc: ['query', 'is'], msg: 'a boolean', input: 'maybe' },
     { type: 'enum', loc: ['query', 'word'], msg: 'one of two', input: 'three' },
-    { type: 'string_parsing', loc: ['query', 'text'], msg: 'short', input: 'long' },
+    { type: 'string_too_long', loc: ['query', 'text'], msg: 'short', input: 'long' },
   ]);
 });
 
-Query('says the limit that a number breaks', () => {
+Query('says the limit that a number breaks, also to programs', () => {
+  assert.equal(
+    ['page=11', 'page=1.5', 'seconds=1e999'].map((query) => (entriesOf(query) as { type: string }[])[0]?.type),
+    ['less_than_equal', 'int_from_float', 'number_parsing'],
+  );
   assert.equal(entriesOf('page=0&seconds=x'), [
-    { type: 'number_parsing', loc: ['query', 'page'], msg: 'Input should be greater than or equal to 1', input: '0' },
+    {
+      type: 'greater_than_equal',
+      loc: ['query', 'page'],
+      msg: 'Input should be greater than or equal to 1',
+      input: '0',
+    },
     { type: 'number_parsing', loc: ['query', 'seconds'], msg: 'Input should be a valid number', input: 'x' },
   ]);
 });

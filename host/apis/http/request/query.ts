@@ -2,15 +2,15 @@ import type { Context } from 'koa';
 import * as z from 'zod';
 import type { AanaError } from '../../../base/core/errors.ts';
 import { validationError } from '../../../endpoints/registry/index.ts';
-import { type SchemaIssue, validationEntries } from '../../../base/schemas/index.ts';
+import { type SchemaIssue, validationEntries, type ValidationEntry } from '../../../base/schemas/index.ts';
 
 const TRUE = new Set(['true', '1', 'yes', 'on', 't', 'y']);
 const FALSE = new Set(['false', '0', 'no', 'off', 'f', 'n']);
 
 interface Kind {
-  /** The type of the validation entry for a text that is no such value. */
-  readonly error: string;
-  /** Returns the value of a text, or something that the schema refuses. */
+  /** The type of the validation entry for a text that is no such value. Undefined where each text is one. */
+  readonly error?: string;
+  /** Returns the value of a text, or the text if it is none. */
   readonly valueOf: (text: string) => unknown;
 }
 
@@ -22,7 +22,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
     valueOf: (text) => (TRUE.has(text.toLowerCase()) ? true : FALSE.has(text.toLowerCase()) ? false : text),
   },
   enum: { error: 'enum', valueOf: (text) => text },
-  string: { error: 'string_parsing', valueOf: (text) => text },
+  string: { valueOf: (text) => text },
 };
 
 const isNumber = (text: string): boolean => text.trim() !== '' && Number.isFinite(Number(text));
@@ -49,13 +49,15 @@ export function queryReader<Query extends z.ZodObject>(schema: Query): (ctx: Con
     }
     const result = schema.safeParse(values);
     if (result.success) return result.data;
-    const messages = new Map<string, string>();
-    for (const { loc, msg } of validationEntries(result.error.issues as unknown as SchemaIssue[], values))
-      if (!messages.has(String(loc[0]))) messages.set(String(loc[0]), msg);
+    const entries = new Map<string, ValidationEntry>();
+    for (const entry of validationEntries(result.error.issues as unknown as SchemaIssue[], values))
+      if (!entries.has(String(entry.loc[0]))) entries.set(String(entry.loc[0]), entry);
     throw validationError(
-      kinds
-        .filter(([name]) => messages.has(name))
-        .map(([name, { error }]) => queryEntry(name, error, messages.get(name) ?? '', texts.get(name) ?? '')),
+      kinds.flatMap(([name, { error }]) => {
+        const [entry, text] = [entries.get(name), texts.get(name) ?? ''];
+        const isUnread = values[name] === text;
+        return entry ? [queryEntry(name, (isUnread && error) || entry.type, entry.msg, text)] : [];
+      }),
     );
   };
 }
