@@ -14,6 +14,7 @@ import { pluginValueTests } from './fixtures/plugin-values.ts';
 import { repositoryTests } from './fixtures/repositories.ts';
 import { batchTests } from './fixtures/batches.ts';
 import { fileTests } from './fixtures/files.ts';
+import { sweepTests } from './fixtures/sweeps.ts';
 import { migrationTests } from './fixtures/migrations.ts';
 import { responseTests } from './fixtures/responses.ts';
 import { taskTests } from './fixtures/tasks/index.ts';
@@ -222,6 +223,7 @@ if (typeof databases === 'string') {
   repositoryTests(databases);
   responseTests(databases);
   fileTests(databases);
+  sweepTests(databases);
   batchTests(databases);
   migrationTests(databases);
   adapterTests(databases);
