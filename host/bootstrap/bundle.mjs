@@ -139,6 +139,8 @@ export async function bundle(root) {
     platform: 'node',
     external: EXTERNAL,
     logLevel: 'silent',
+    // Koa's packages bring three versions of the table of media types, of 180 kB each.
+    resolve: { alias: { 'mime-types': join(root, 'node_modules/mime-types/index.js') } },
     transform: { target: TARGET },
     plugins: [addresses(root)],
   });
