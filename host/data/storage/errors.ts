@@ -45,3 +45,12 @@ export function checkUnicode(what: string, text: string): string {
     throw fail('ValidationError', `${what} has half of a surrogate pair, which is no character`);
   return checkText(what, text);
 }
+
+/** PostgreSQL's code of a statement about a table that is not there. */
+const NO_SUCH_TABLE = '42P01';
+
+/** Returns whether a statement failed because PostgreSQL has no such table. */
+export function lacksTable(error: unknown): boolean {
+  const cause: unknown = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && 'code' in cause && cause.code === NO_SUCH_TABLE;
+}

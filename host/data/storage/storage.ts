@@ -3,7 +3,6 @@ import { noTelemetry, type Telemetry } from '../../base/core/telemetry.ts';
 import type { Database, WriteOptions } from './database.ts';
 import { databaseError } from './errors.ts';
 import { type AppliedMigration, applicationName, HOST_MIGRATIONS, migrate, type MigrationSource } from './migrate.ts';
-import { PostgresDatabase } from './postgres/postgres-database.ts';
 import { type TlsConfig, tlsOptions } from './postgres/tls.ts';
 import type { Peers } from './listeners.ts';
 import { Repositories } from './repositories/index.ts';
@@ -177,6 +176,7 @@ export async function openDatabase({
       peers,
     });
   }
+  const { PostgresDatabase } = await import('./postgres/postgres-database.ts'); // most hosts need no client of it
   return PostgresDatabase.open({
     host,
     port,

@@ -16,8 +16,6 @@ const IN_FAILED_TRANSACTION = '25P02';
 const CANCELLED = '57014';
 /** A text with U+0000, which the database cannot store. A client must have sent it. */
 const NO_SUCH_TEXT = new Set(['22021', '22P05']);
-/** A statement about a table that is not there. */
-const NO_SUCH_TABLE = '42P01';
 /** The server does not know whether the transaction was committed. */
 const COMPLETION_UNKNOWN = '40003';
 
@@ -65,11 +63,6 @@ export function isUndecided(error: unknown): boolean {
 /** Returns whether work that failed with this error should be run again at once. */
 export function runsAgain(error: unknown): boolean {
   return error instanceof Error && (AGAIN.has(sqlState(error.cause) ?? '') || isStale(error.cause));
-}
-
-/** Returns whether a statement failed because its table is not there. */
-export function lacksTable(error: unknown): boolean {
-  return error instanceof Error && sqlState(error.cause) === NO_SUCH_TABLE;
 }
 
 /**
