@@ -1,4 +1,5 @@
 import type { ImageHandle, MediaCalls } from '../../../../wit/generated/world/media.ts';
+import type { ImagePort, WorkOptions } from '../ports.ts';
 import { Base64Bytes } from '../sandbox/index.ts';
 import { bytesOfBase64 } from './scope/base64.ts';
 import type { ImageEncoding } from '../../../base/schemas/videos/encoding.ts';
@@ -38,10 +39,12 @@ export const mediaCalls: CallsOf<keyof MediaCalls> = {
       const work = { signal: ending, traceparent, onDecoded };
       // The host checks the options.
       if (!hasFormat(options)) return video.frames(options as FrameOptions, work);
-      return fileFrames(video.frameFiles(options, work), options, (file, more) => {
+      const files = video.frameFiles(options, work);
+      const open = (file: Uint8Array, more: WorkOptions): Promise<ImagePort> => {
         scope.charge(computingCost.process);
         return scope.media().decodeImage(file, more);
-      });
+      };
+      return fileFrames(files, options, open, scope.held);
     });
     return scope.keep({ kind: 'frames', frames });
   },

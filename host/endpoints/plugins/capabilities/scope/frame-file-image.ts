@@ -2,6 +2,7 @@ import type { ImageReference } from '../../../../base/schemas/media-references.t
 import type { ImageEncoding } from '../../../../base/schemas/videos/encoding.ts';
 import { DEFAULT_QUALITY } from '../../../../base/schemas/videos/file-form.ts';
 import type { FrameFilePort, FrameImagePort, FramesPort, ImageInfo, ImagePort, WorkOptions } from '../../ports.ts';
+import type { HeldChars } from './held-chars.ts';
 
 type Decode = (file: Uint8Array, work: WorkOptions) => Promise<ImagePort>;
 
@@ -12,6 +13,8 @@ export class FrameFileImage implements FrameImagePort {
   readonly #form: ImageEncoding;
   readonly #decode: Decode;
   #decoded: Promise<ImagePort> | undefined;
+  #held: HeldChars | undefined;
+  #isGone = false;
 
   constructor({ width, height, file }: FrameFilePort, form: ImageEncoding, decode: Decode) {
     this.info = { width, height, format: form.format === 'jpeg' ? 'mjpeg' : 'png' };
@@ -39,8 +42,19 @@ export class FrameFileImage implements FrameImagePort {
     return (await this.#image(work)).forModel(work);
   }
 
-  /** It has no file of its own. One that was decoded belongs to the scope of the media. */
-  async [Symbol.asyncDispose](): Promise<void> {}
+  /** Counts the file from now on, if the guest still has it. Throws `HeldTooMuch`. */
+  keep(held: HeldChars): void {
+    if (this.#isGone) return;
+    held.take(this.file.length);
+    this.#held = held;
+  }
+
+  /** A file that was written to decode it belongs to the scope of the media. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isGone = true;
+    this.#held?.give(this.file.length);
+    this.#held = undefined;
+  }
 
   #image(work: WorkOptions): Promise<ImagePort> {
     this.#decoded ??= this.#decode(this.file, work);
@@ -49,11 +63,16 @@ export class FrameFileImage implements FrameImagePort {
   }
 }
 
-/** Makes frames with images of files. */
+/** Makes frames with images of files. Those that a guest keeps beyond the next one count in `held`. */
 export async function* fileFrames(
   files: AsyncGenerator<FrameFilePort, void, undefined>,
   form: ImageEncoding,
   decode: Decode,
+  held: HeldChars,
 ): FramesPort {
-  for await (const frame of files) yield { time: frame.time, image: new FrameFileImage(frame, form, decode) };
+  for await (const frame of files) {
+    const image = new FrameFileImage(frame, form, decode);
+    yield { time: frame.time, image };
+    image.keep(held);
+  }
 }

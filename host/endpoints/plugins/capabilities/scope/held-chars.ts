@@ -34,8 +34,9 @@ export class HeldChars {
     if (this.#chars + chars > this.#limit) {
       throw fail(
         'HeldTooMuch',
-        `the inputs and results of helpers, the answers of started calls and the pieces of files that are read have ` +
-          `more than ${this.#limit} characters in all: drop helpers that have ended, and take answers`,
+        `the inputs and results of helpers, the answers of started calls, the pieces of files that are read and the ` +
+          `files of frames have more than ${this.#limit} characters in all: drop helpers that have ended and frames ` +
+          `that were used, and take answers`,
         { data: { limit: this.#limit } },
       );
     }

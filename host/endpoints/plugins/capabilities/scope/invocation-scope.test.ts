@@ -229,4 +229,35 @@ Scope('frames that are files are returned as they are, and decoded for what they
   assert.is(valueOf(await scope.answer({ operation: 'media.next-frame', args: [frames] })), undefined);
 });
 
+Scope('files of frames that a guest keeps count as held, and those that it drops do not', async () => {
+  const ports = new FakePorts();
+  const file = Buffer.alloc(1024 * 1024);
+  const media = ports.openMediaScope();
+  ports.openMediaScope = () => ({
+    ...media,
+    open: async (...given) =>
+      Object.assign(await media.open(...given), {
+        frameFiles: async function* () {
+          for (let time = 0; time < 100; time++) yield { time, width: 64, height: 48, file };
+        },
+      }),
+  });
+  for (const drops of [true, false]) {
+    await using scope = scopeWith({ ports });
+    const { handle: video } = valueOf<{ handle: number }>(
+      await scope.answer({ operation: 'media.open', args: [{ path: '/v' }] }),
+    );
+    const options = JSON.stringify({ every: 1, format: 'jpeg' });
+    const frames = valueOf<number>(await scope.answer({ operation: 'media.frames', args: [video, options] }));
+    const names = new Set<string>();
+    for (let count = 0; count < 100 && !names.has('HeldTooMuch'); count++) {
+      names.add(named(await scope.answer({ operation: 'media.next-frame', args: [frames] })));
+      if (names.has('HeldTooMuch')) break;
+      const reply = await scope.answer({ operation: 'media.frame-image', args: [frames] });
+      if (drops) scope.drop(valueOf<{ handle: number }>(reply).handle);
+    }
+    assert.is(names.has('HeldTooMuch'), !drops);
+  }
+});
+
 Scope.run();
