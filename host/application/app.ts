@@ -650,6 +650,10 @@ export class AanaApp implements AsyncDisposable {
     await this.#lifecycle.start(async (report) => {
       await startUp({ services: this.#services, config: this.config, log: this.#log, sequential, signal, report });
       const { shared } = this.#connection;
+      if (this.config.workers > 1 && !workerFolders && !workerRole())
+        this.#log.warn('one process serves, because only aana-host serve starts workers', {
+          workers: this.config.workers,
+        });
       if (workerFolders && shared) await this.#workers.start({ ...shared, folders: workerFolders, signal });
     });
     if (!workerRole()) this.#alerts.start();

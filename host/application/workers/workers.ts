@@ -36,6 +36,8 @@ interface Running {
 const MAIN = fileURLToPath(new URL('./worker-main.js', import.meta.url));
 /** Time in which a worker ends after its calls have ended. */
 const END_MS = 5000;
+/** A worker that has lived for so long starts again without a longer delay. */
+const STABLE_MS = 60_000;
 /** The longest wait for the answer to a question that needs no work. */
 const ANSWER_MS = 2000;
 
@@ -149,7 +151,7 @@ export class Workers {
       );
       if (this.#stopping.signal.aborted || (isFirst && !wasServing)) return;
       isFirst = false;
-      failures = wasServing ? 1 : failures + 1;
+      failures = wasServing && performance.now() - startedAt > STABLE_MS ? 1 : failures + 1;
       const delayMs = restartDelayMs(failures, !wasServing);
       log.warn('worker ended; it starts again', {
         worker,
