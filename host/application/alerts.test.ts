@@ -9,7 +9,7 @@ import * as z from 'zod';
 import type { AlertReport } from '../base/alerts/index.ts';
 import { applicationAlerts } from '../cli/commands/care/alerts.ts';
 import { startDashboardApp } from '../apis/http/dashboard/fixtures/dashboard-app.ts';
-import { CertificateFolder, hasOpenssl } from '../apis/http/fixtures/certificates.ts';
+import { CertificateFolder, hasOpenssl } from '../base/certificates/fixtures/certificates.ts';
 import type { AanaApp, ConfigInput } from 'aana-host';
 import { until } from '../test/helpers/server.ts';
 import { skip } from '../test/skip.ts';

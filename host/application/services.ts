@@ -16,6 +16,7 @@ import {
   UserLimits,
 } from '../data/access/index.ts';
 import { BackgroundResponses, Batches, StoredResponses, VectorStores } from '../apis/openai/index.ts';
+import { remoteListening } from '../base/certificates/index.ts';
 import { childEnvironment, type Config } from '../base/config/index.ts';
 import { deferred } from '../base/core/deferred.ts';
 import { fail } from '../base/core/errors.ts';
@@ -364,6 +365,7 @@ export class Services {
       network: { ...networkSettings(config) },
       socketsDir: config.runtime_dir,
       fence: () => this.control.superseded(),
+      remote: remoteListening(config.cluster),
       beforeReplicas: async () => this.#native,
       buildImages: (preparing) => this.#build(preparing, true),
       machine: (started) =>

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadConfig } from '../base/config/index.ts';
 import { silentLogger } from '../base/core/log/logger.ts';
-import { CertificateFolder, hasOpenssl } from '../apis/http/fixtures/certificates.ts';
+import { CertificateFolder, hasOpenssl } from '../base/certificates/fixtures/certificates.ts';
 import { packageRoot } from '../base/core/package-root.ts';
 import { buildPlugin } from '../endpoints/plugins/build/build-plugin.ts';
 import { startRay } from './http/ray.ts';

@@ -20,6 +20,10 @@ export function addApplicationOptions(command: Command): Command {
   return addLocalOptions(command)
     .option('--url <address>', 'address of an application on another machine (AANA_URL)')
     .option(
+      '--address <address>',
+      'cluster.listen of an application on another machine, with the certificate of this one in cluster.cert',
+    )
+    .option(
       '--api-key <key>',
       'API key of an admin of that application; other users of this machine can see it here, but not in AANA_API_KEY',
     );
@@ -51,7 +55,12 @@ export function onlyLocalApplicationOf(options: Options): LocalApplication {
  * Returns the selected application, with the output of its command. Options that name an application of this machine
  * go before `AANA_URL`.
  */
-export function applicationOf({ url: given, apiKey: givenKey, ...options }: Options): ApplicationCommand {
+export function applicationOf({ url: given, apiKey: givenKey, address, ...options }: Options): ApplicationCommand {
+  if (typeof address === 'string') {
+    if ((given ?? givenKey ?? options['port'] ?? options['listen']) !== undefined)
+      throw fail('InvalidInput', '--address goes without --url, --api-key, --port and --listen');
+    return { url: address, cluster: configOf(options).cluster, out: process.stdout };
+  }
   const isLocal = namesLocal(options);
   const { AANA_URL: usual, AANA_API_KEY: usualKey } = remoteVariables(options);
   if (given !== undefined && isLocal)

@@ -54,6 +54,12 @@ const GROUPS: readonly Group[] = [
     },
   },
   {
+    load: async () => (await import('./groups/cluster.ts')).addClusterCommands,
+    commands: {
+      cluster: 'make and renew the certificates with which machines of a cluster know each other',
+    },
+  },
+  {
     load: async () => (await import('./groups/care.ts')).addCareCommands,
     commands: {
       doctor: 'examine this machine and the configuration, and say what to do; exit code 1 if a check fails',

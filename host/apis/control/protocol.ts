@@ -55,7 +55,13 @@ export type ControlValue<O extends ControlOperation> = z.infer<Operations[O]['va
 export const FRAMES = 'aana-frames';
 
 /** The first frame of a server. */
-export const Greeting = z.object({ version: z.string(), url: z.string() });
+export const Greeting = z.object({
+  version: z.string(),
+  url: z.string(),
+  pid: z.int().optional(),
+  /** Whether the server knows the frames `beat`. */
+  beats: z.boolean().optional(),
+});
 export type Greeting = z.infer<typeof Greeting>;
 
 /** Contents of a server's address file. */

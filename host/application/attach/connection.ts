@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
+import { type ClusterSettings, memberFiles, Membership, tcpAddress } from '../../base/certificates/index.ts';
 import { type Config, exposureOf } from '../../base/config/index.ts';
 import { fail } from '../../base/core/errors.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
@@ -14,6 +15,7 @@ import { openControl, type OpenControlOptions } from './control.ts';
 import { DashboardServer, type DashboardServerOptions } from './dashboard-server.ts';
 import { ignoreOutputErrors } from '../start/output-errors.ts';
 
+type RemoteControl = OpenControlOptions['remote'];
 type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
 export interface AppConnectionOptions {
@@ -95,6 +97,7 @@ export class AppConnection {
     ignoreOutputErrors();
     await prepareTempDir(config.media.temp_dir ?? tmpdir());
     const { limits, socket_mode: mode } = config;
+    const remote = await remoteControl(config.cluster, log);
     const server = await this.#openServer(host);
     const path = socketPath(host);
     const at =
@@ -107,7 +110,7 @@ export class AppConnection {
     if (exposure) log.warn(exposure.found, { advice: exposure.advice });
     this.#server = server;
     this.#control = await openControl({
-      ...{ runtimeDir: config.runtime_dir, application, callback: owner, limits, log, at },
+      ...{ runtimeDir: config.runtime_dir, application, callback: owner, limits, log, at, remote },
     });
   }
 
@@ -153,4 +156,11 @@ export class AppConnection {
     if (this.#server) throw fail('AlreadyConnected', `the application already listens on ${this.#url}`);
     if (this.#attached) throw fail('AlreadyConnected', `the application is already attached to ${this.url}`);
   }
+}
+
+/** Returns where other machines of the cluster reach this one. Throws `TlsError` for files that cannot be used. */
+async function remoteControl(cluster: ClusterSettings, log: Logger): Promise<RemoteControl> {
+  const files = memberFiles(cluster);
+  if (cluster.listen === null || !files) return undefined;
+  return { ...tcpAddress(cluster.listen), membership: await Membership.open(files, log) };
 }

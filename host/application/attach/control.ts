@@ -2,7 +2,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AanaApp } from '../app.ts';
 import type { Alerts } from '../../base/alerts/index.ts';
 import type { ControlledApplication } from '../../apis/control/index.ts';
-import { controlHandlers, type ControlServer, startControl } from '../../apis/control/server/index.ts';
+import {
+  controlHandlers,
+  type ControlServer,
+  type RemoteControl,
+  startControl,
+} from '../../apis/control/server/index.ts';
 import type { LogLevels } from '../../base/core/log/log-levels.ts';
 import type { ConfigurationChanges } from '../changes/configuration-changes.ts';
 import type { Controller } from '../changes/controller.ts';
@@ -25,14 +30,16 @@ export interface OpenControlOptions {
   readonly log: Logger;
   /** Address of the server. */
   readonly at: { readonly url: string; readonly host: string; readonly port: number };
+  /** Where members of a cluster reach the application from other machines. */
+  readonly remote?: RemoteControl | undefined;
 }
 
 /**
  * Opens the control socket, through which other processes of this user reach the application. The application also
- * serves without it. Closing it also ends followed logs.
+ * serves without it, unless other machines must reach it. Closing it also ends followed logs.
  */
 export async function openControl(options: OpenControlOptions): Promise<ControlServer | undefined> {
-  const { runtimeDir: dir, application, callback, limits, log, at } = options;
+  const { runtimeDir: dir, application, callback, limits, log, at, remote } = options;
   try {
     const control = await startControl({
       dir,
@@ -42,6 +49,7 @@ export async function openControl(options: OpenControlOptions): Promise<ControlS
       limits,
       handlers: controlHandlers(application),
       log,
+      remote,
     });
     return {
       address: control.address,
@@ -51,6 +59,7 @@ export async function openControl(options: OpenControlOptions): Promise<ControlS
       },
     };
   } catch (error) {
+    if (remote) throw error;
     log.warn('commands cannot reach this application', { dir, error });
     return undefined;
   }
@@ -148,7 +157,7 @@ export function controlledApplication({
     plugins: () => app.plugins(),
     reloadPlugins: (name) => app.reloadPlugins(name),
     handle: (name: string, retry?: HandleOptionsInput) => deployments().handle(name, retry),
-    watchDeployments: (reports, signal) => deployments().watch(reports, signal),
+    watchDeployments: (reports, signal, onSilence) => deployments().watch(reports, signal, onSilence),
     scaleDeployment: (name, replicas, by) => operator.scale(name, replicas, by),
     loadDeployment: (name, by) => operator.load(name, by),
     unloadDeployment: (name, options, by) => operator.unload(name, options, by),

@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
-import { CertificateFolder, hasOpenssl } from '../../apis/http/fixtures/certificates.ts';
+import { CertificateFolder, hasOpenssl } from '../../base/certificates/fixtures/certificates.ts';
 import { askOperator } from '../../apis/control/index.ts';
 import { postgresDatabases } from '../../data/storage/fixtures/databases.ts';
 import { skip } from '../../test/skip.ts';

@@ -3,6 +3,7 @@ import { DeploymentOptions } from '../../inference/deployments/class/deployment-
 import { settings } from './registry.ts';
 import { ApiServiceConfig } from './sections/access.ts';
 import { AlertsConfig } from './sections/observing/alerts.ts';
+import { ClusterConfig } from './sections/cluster.ts';
 import { CorsConfig } from './sections/cors.ts';
 import { DatabaseConfig } from './sections/stored/database.ts';
 import { DevicesConfig } from './sections/devices.ts';
@@ -67,6 +68,7 @@ export const ConfigSchema = z.strictObject({
       '[operating.md](operating.md#workers).',
   ).register(settings, { env: 'NUM_WORKERS', flag: '--workers <number>' }),
   tls: TlsConfig.prefault({}).describe('HTTPS.'),
+  cluster: ClusterConfig.prefault({}).describe('Other machines that use the deployments of this host.'),
   trusted_proxies: TrustedProxies,
   allowed_hosts: AllowedHosts,
   cors: CorsConfig.prefault({}).describe('Access for pages of other origins.').register(settings, { env: 'CORS' }),

@@ -140,7 +140,7 @@ export async function stopApplication(
   await using connection = await ControlConnection.open(address);
   await operator.ask('post /api/stop', { query: { grace_s: graceS } });
   await connection.waitForEnd();
-  await processEnd(connection.address.pid);
+  await processEnd(address.pid);
   out.write(`the application at ${connection.address.url} has stopped\n`);
   return 0;
 }

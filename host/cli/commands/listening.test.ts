@@ -8,7 +8,7 @@ import { connect as connectTls } from 'node:tls';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { packageRoot } from '../../base/core/package-root.ts';
-import { CertificateFolder, hasOpenssl } from '../../apis/http/fixtures/certificates.ts';
+import { CertificateFolder, hasOpenssl } from '../../base/certificates/fixtures/certificates.ts';
 import { linkDependencies } from '../../test/helpers/plugin-project.ts';
 import { skip } from '../../test/skip.ts';
 

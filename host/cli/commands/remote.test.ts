@@ -11,7 +11,7 @@ import * as assert from 'uvu/assert';
 import * as z from 'zod';
 import type { AanaApp } from '../../application/app.ts';
 import { makeApp, makeFolder } from '../../application/fixtures/test-app.ts';
-import { CertificateFolder, hasOpenssl } from '../../apis/http/fixtures/certificates.ts';
+import { CertificateFolder, hasOpenssl } from '../../base/certificates/fixtures/certificates.ts';
 import { createLogger } from '../../base/core/log/logger.ts';
 import { deferred } from '../../base/core/deferred.ts';
 import { packageRoot } from '../../base/core/package-root.ts';

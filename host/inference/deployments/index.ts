@@ -35,6 +35,7 @@ export {
 export { deploymentNotFound } from './manager/deployment-not-found.ts';
 export type { HostDeployments, Readiness } from './routing/host-deployments.ts';
 export { readinessOf } from './routing/host-deployments.ts';
+export type { OnSilence } from './routing/other-hosts.ts';
 export { RoutedDeployments } from './routing/routed-deployments.ts';
 export type { TableChange } from './routing/table.ts';
 export { DeviceReport } from './placement/device-plan.ts';

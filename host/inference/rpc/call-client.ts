@@ -163,6 +163,15 @@ export class CallClient {
     return this.#calls.get(id)?.args;
   }
 
+  /** Cancels the calls that the other end did not say that it has begun. They end with {@link CALL_NOT_BEGUN}. */
+  withdraw(): void {
+    for (const [id, { isBegun }] of this.#calls) {
+      if (isBegun) continue;
+      this.#send({ type: 'cancel', id });
+      this.#close(id, (call) => call.onError(CALL_NOT_BEGUN), CALL_NOT_BEGUN);
+    }
+  }
+
   /** Ends every open call with `error`, or with `notBegun` if the other end did not say that it has begun the call. */
   failAll(error: () => Error, notBegun: () => Error = error): void {
     for (const [id, { isBegun }] of this.#calls) {

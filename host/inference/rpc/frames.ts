@@ -1,3 +1,4 @@
+import type { MemberFiles } from '../../base/certificates/index.ts';
 import { type AanaError, type ErrorRecord, fail } from '../../base/core/errors.ts';
 import type { WireContext } from '../../base/core/request-context.ts';
 import type { LogFields, LogLevel } from '../../base/core/log/logger.ts';
@@ -62,10 +63,19 @@ export interface ReconfigureFrame {
   readonly spec: unknown;
 }
 
+/** A TCP address. */
+export interface TcpAddress {
+  /** Address or name of a machine. */
+  readonly host: string;
+  readonly port: number;
+}
+
 /** Where a replica listens for hosts. */
 export interface ReplicaAddress {
-  /** Path of a Unix socket. */
+  /** Path of a Unix socket, for those of the same machine. */
   readonly socket: string;
+  /** For those of other machines, which speak TLS. */
+  readonly tcp?: TcpAddress | undefined;
   /** Secret of this process of the replica, with which hosts begin. */
   readonly token: string;
 }
@@ -79,6 +89,11 @@ export interface ArtifactFolders {
   readonly roots: readonly string[];
   /** A folder for copies of artifacts that it does not find. It is made when it is needed. */
   readonly copies: string;
+}
+
+/** Says that the sender's event loop runs. See `Heartbeat`. */
+export interface BeatFrame {
+  readonly type: 'beat';
 }
 
 /** A frame from a host to a replica on a connection that the host has made. `hello` is the first one. */
@@ -103,6 +118,8 @@ export type HostFrame =
       /** Calls that the replica runs at the same time, of all hosts together. */ readonly maxOngoing: number;
       /** Where it listens for further hosts. Absent: it has only this connection. */
       readonly listen?: ReplicaAddress | undefined;
+      /** As which member of a cluster it also listens at `listen.tcp`, on a port that the system chooses. */
+      readonly member?: MemberFiles | undefined;
     }
   | { readonly type: 'bounds'; readonly maxOngoing: number }
   | ReconfigureFrame
@@ -118,8 +135,8 @@ export type ReplicaFrame =
       readonly info: unknown;
       readonly code?: string | undefined;
       readonly memory?: ReplicaMemory | undefined;
-      /** Whether it listens for further hosts. */
-      readonly listens?: boolean | undefined;
+      /** Where it listens for further hosts. */
+      readonly listens?: ReplicaAddress | undefined;
     }
   /** Loading failed and must not be retried. The process ends after it. */
   | { readonly type: 'failed'; readonly error: ErrorRecord }
@@ -142,7 +159,7 @@ export type ReplicaFrame =
   | CallRequest
   | CallAnswer;
 
-export type Frame = HostFrame | ReplicaFrame | DataRequest | DataAnswer;
+export type Frame = HostFrame | ReplicaFrame | DataRequest | DataAnswer | BeatFrame;
 
 const REQUESTS: ReadonlySet<string> = new Set<CallRequest['type']>(['call', 'cancel', 'ack', 'feed', 'fed']);
 const ANSWERS: ReadonlySet<string> = new Set<CallAnswer['type']>([
@@ -177,6 +194,7 @@ const TYPE_CODES: Readonly<Record<Frame['type'], number>> = {
   fed: 9,
   bounds: 10,
   hello: 11,
+  beat: 12,
   ready: 16,
   failed: 17,
   progress: 18,
@@ -205,6 +223,7 @@ const REQUIRED: Readonly<
   start: { implementation: 'string', maxOngoing: 'number' },
   bounds: { maxOngoing: 'number' },
   hello: { token: 'string' },
+  beat: {},
   call: { id: 'number', method: 'string', args: 'object', stream: 'boolean' },
   reconfigure: { id: 'number' },
   cancel: { id: 'number' },

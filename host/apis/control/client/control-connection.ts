@@ -1,14 +1,17 @@
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
+import { json } from 'node:stream/consumers';
+import * as z from 'zod';
 import { deferred } from '../../../base/core/deferred.ts';
 import { flatMapped } from '../../../base/core/async/async-values.ts';
-import { type AanaError, fail } from '../../../base/core/errors.ts';
+import { AanaError, fail } from '../../../base/core/errors.ts';
 import { type RequestContext, requestContextOf } from '../../../base/core/request-context.ts';
 import {
   FrameSocket,
   type HostFrame,
   type RpcCallOptions,
   CallClient,
+  connectWithTls,
   isCallAnswer,
   type ReplicaFrame,
 } from '../../../inference/rpc/index.ts';
@@ -24,6 +27,7 @@ import {
   type StreamOperation,
 } from '../protocol.ts';
 import { lostError, notAnswering } from './lost.ts';
+import type { MemberAddress } from './member-address.ts';
 
 export interface AskOptions extends RequestContext {
   readonly signal?: AbortSignal | undefined;
@@ -34,6 +38,9 @@ export interface AskOptions extends RequestContext {
   /** Values for the feed of the operation, if it has one. */
   readonly feed?: AsyncIterable<unknown> | undefined;
 }
+
+/** A server of this machine, or of another one of the cluster. */
+export type ControlAddress = Address | MemberAddress;
 
 /**
  * The longest wait for the greeting of a server. A stopped server (SIGSTOP) still accepts connections, but sends no
@@ -46,17 +53,18 @@ const GREETING_MS = 10_000;
  * stream or wait is open.
  */
 export class ControlConnection implements AsyncDisposable {
-  readonly address: Address;
+  readonly address: ControlAddress;
   /** Resolves when either side has ended the connection. */
   readonly closed: Promise<void>;
   readonly #connection: Socket;
   readonly #socket: FrameSocket<ReplicaFrame, HostFrame>;
   readonly #calls: CallClient;
   #version = '';
+  #pid = 0;
   #holds = 0;
   #ending: AanaError | undefined;
 
-  private constructor(address: Address, connection: Socket, onGreeting: (greeting: unknown) => void) {
+  private constructor(address: ControlAddress, connection: Socket, onGreeting: (greeting: unknown) => void) {
     this.address = address;
     this.#connection = connection;
     const closed = deferred();
@@ -68,7 +76,7 @@ export class ControlConnection implements AsyncDisposable {
         else if (isCallAnswer(frame)) this.#calls.onAnswer(frame);
       },
       onClose: (error) => {
-        this.#ending ??= error ? notUnderstood(address, error) : lostError(address);
+        this.#ending ??= error instanceof AanaError ? notUnderstood(address, error) : lostError(address, error);
         this.#calls.failAll(() => this.#ending ?? lostError(address));
         closed.resolve();
       },
@@ -76,7 +84,7 @@ export class ControlConnection implements AsyncDisposable {
   }
 
   /** Connects to a server. Throws `NotRunning` if the server has ended or does not answer. */
-  static async open(address: Address): Promise<ControlConnection> {
+  static async open(address: ControlAddress): Promise<ControlConnection> {
     const socket = await connected(address);
     const greeted = deferred<unknown>();
     const connection = new ControlConnection(address, socket, greeted.resolve);
@@ -89,6 +97,8 @@ export class ControlConnection implements AsyncDisposable {
       const { data } = Greeting.safeParse(await greeted.promise);
       if (!data) throw notAnswering(address, 'it has another version');
       connection.#version = data.version;
+      connection.#pid = data.pid ?? ('pid' in address ? address.pid : 0);
+      if (data.beats) connection.#socket.beat({ endsSilent: 'membership' in address });
       socket.unref();
       return connection;
     } catch (error) {
@@ -129,6 +139,11 @@ export class ControlConnection implements AsyncDisposable {
   /** Version of the application. */
   get version(): string {
     return this.#version;
+  }
+
+  /** Id of the application's process on its machine. */
+  get pid(): number {
+    return this.#pid;
   }
 
   /** The error of all further calls, once the connection has ended. */
@@ -186,27 +201,38 @@ export class ControlConnection implements AsyncDisposable {
   }
 }
 
+const Refusal = z.object({ error: z.literal('MembershipRefused'), message: z.string() });
+
 /** Asks the server of the control socket for frames, and resolves to the connection. */
-function connected(address: Address): Promise<Socket> {
+function connected(address: ControlAddress): Promise<Socket> {
   return new Promise((resolve, reject) => {
+    const over =
+      'membership' in address
+        ? { createConnection: () => connectWithTls(address.tcp, address.membership) }
+        : { socketPath: address.socket, agent: false };
     const asked = request({
-      ...{ socketPath: address.socket, agent: false, path: '/' },
+      ...{ ...over, path: '/', timeout: GREETING_MS },
       headers: { host: 'aana-host', connection: 'upgrade', upgrade: FRAMES },
     });
     asked.once('upgrade', (_answer, socket, head) => {
+      socket.setTimeout(0);
       if (head.length > 0) socket.unshift(head);
       resolve(socket as Socket);
     });
-    asked.once('response', (answer) => {
-      answer.destroy();
-      reject(notAnswering(address, 'it has another version'));
-    });
-    asked.on('error', (error) => reject(notAnswering(address, error)));
+    asked.once('response', (answer) => void refusalIn(address, answer).then(reject));
+    asked.once('timeout', () => asked.destroy(notAnswering(address, `not within ${GREETING_MS / 1000} s`)));
+    asked.on('error', (error) => reject(error instanceof AanaError ? error : notAnswering(address, error)));
     asked.end();
   });
 }
 
-function notUnderstood({ url }: Address, cause: Error): AanaError {
+/** Returns the error of a server that answers instead of changing the protocol. */
+async function refusalIn(address: ControlAddress, answer: IncomingMessage): Promise<AanaError> {
+  const { success, data } = Refusal.safeParse(await json(answer).catch(() => undefined));
+  return success ? fail(data.error, data.message) : notAnswering(address, 'it has another version');
+}
+
+function notUnderstood({ url }: Pick<Address, 'url'>, cause: Error): AanaError {
   return fail('ConnectionLost', `the application at ${url} does not speak this version's protocol (${cause.message})`, {
     ...{ data: { url }, cause },
   });

@@ -1,3 +1,4 @@
+import { type Membership, tlsReason } from '../../../base/certificates/index.ts';
 import { type AanaError, fail } from '../../../base/core/errors.ts';
 
 /** An application, by the address of its server. */
@@ -5,11 +6,13 @@ interface Addressed {
   readonly url: string;
   /** The socket of an application of this user. */
   readonly socket?: string;
+  /** As which member of a cluster this process reaches an application on another machine. */
+  readonly membership?: Membership;
 }
 
 /** Returns the error of an application that does not answer for a reason of the system, or another one. */
-export function notAnswering({ url }: Addressed, cause: NodeJS.ErrnoException | string): AanaError {
-  const why = typeof cause === 'string' ? cause : reasonOf(cause);
+export function notAnswering({ url, membership }: Addressed, cause: NodeJS.ErrnoException | string): AanaError {
+  const why = typeof cause === 'string' ? cause : membership ? tlsReason(cause) : reasonOf(cause);
   return fail('NotRunning', `the application at ${url} does not answer: ${why}`, {
     data: { url },
   });

@@ -2,11 +2,15 @@ import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
+import type { ClusterSettings } from '../../../base/certificates/index.ts';
 import { AanaError, fail } from '../../../base/core/errors.ts';
+import { silentLogger } from '../../../base/core/log/logger.ts';
 import { findDefinition } from '../../../base/core/error-table.ts';
+import { connectWithTls } from '../../../inference/rpc/index.ts';
 import type { OperatorAnswer, OperatorRequest, OperatorRoute } from '../../http/index.ts';
 import { type Choice, chooseServer } from '../addresses.ts';
 import { lostError, notAnswering } from './lost.ts';
+import { type MemberAddress, memberAddress } from './member-address.ts';
 
 /** The part of a request that does not depend on the route. */
 interface AnyRequest {
@@ -40,10 +44,18 @@ export interface RemoteApplication {
   readonly apiKey: string | undefined;
 }
 
-export type OperatedServer = LocalApplication | RemoteApplication;
+/** An application on another machine of the cluster. */
+export interface ClusterApplication {
+  /** Its `cluster.listen`, such as `10.0.0.5:8700`. */
+  readonly url: string;
+  /** As which member this process connects. */
+  readonly cluster: ClusterSettings;
+}
 
-/** Where requests go: to a Unix socket, or to the URL. */
-type OperatorAddress = { readonly url: string; readonly socket: string } | RemoteApplication;
+export type OperatedServer = LocalApplication | RemoteApplication | ClusterApplication;
+
+/** Where requests go: to a Unix socket, to a machine of the cluster, or to the URL. */
+type OperatorAddress = { readonly url: string; readonly socket: string } | MemberAddress | RemoteApplication;
 
 /**
  * The API for operators of an application: HTTP over the control socket, or over its server with the API key of an
@@ -61,6 +73,7 @@ export class OperatorClient {
    * Throws like {@link chooseServer}, and `NotRunning` if the server does not answer. No error has the key in its text.
    */
   static async open(server: OperatedServer): Promise<OperatorClient> {
+    if ('cluster' in server) return OperatorClient.at(await memberAddress(server.url, server.cluster, silentLogger));
     return OperatorClient.at('url' in server ? server : await chooseServer(server.runtimeDir, server));
   }
 
@@ -165,6 +178,11 @@ export class OperatorClient {
         ...{ ...options, socketPath: address.socket, agent: false, path },
         headers: { ...headers, host: 'aana-host' },
       });
+    if ('membership' in address)
+      return httpRequest({
+        ...{ ...options, path, createConnection: () => connectWithTls(address.tcp, address.membership) },
+        headers: { ...headers, host: 'aana-host' },
+      });
     const { url, apiKey } = address;
     const send = url.startsWith('https:') ? httpsRequest : httpRequest;
     return send(`${url}${path}`, {
@@ -199,7 +217,7 @@ export class OperatorClient {
       return fail(
         'OtherVersion',
         `the application at ${this.address.url} has no ${route}: it has another version, or that part of it is off` +
-          ('socket' in this.address ? '' : '; routes for admins need api_service.enabled there'),
+          ('apiKey' in this.address ? '; routes for admins need api_service.enabled there' : ''),
       );
     const kind = findDefinition(error)?.kind ?? 'internal';
     const made = new AanaError(error, kind, await messageOf(message, data), { data });

@@ -1,3 +1,4 @@
+import type { Membership } from '../../../base/certificates/index.ts';
 import { packageVersion } from '../../../base/core/package-root.ts';
 import { silentLogger } from '../../../base/core/log/logger.ts';
 import { builtinDefinitions, RoutedDeployments } from '../../../inference/deployments/index.ts';
@@ -6,14 +7,21 @@ import type { ControlConnection } from './control-connection.ts';
 import { lostError } from './lost.ts';
 
 /**
- * Returns the deployments of an application, whose replicas this process then calls directly. They follow the
+ * Returns the deployments of an application, whose replicas this process then calls directly: on another machine as
+ * this member of the cluster. They follow the
  * application until the connection ends; all calls then fail with its error.
  */
-export async function routedDeployments(connection: ControlConnection): Promise<RoutedDeployments> {
+export async function routedDeployments(
+  connection: ControlConnection,
+  membership?: Membership,
+): Promise<RoutedDeployments> {
   // Other versions may have other schemas of the same names.
   const isSame = connection.version === packageVersion();
   const builtin = new Map(isSame ? builtinDefinitions.map((definition) => [definition.name, definition]) : []);
-  const deployments = new RoutedDeployments({ log: silentLogger, definitionOf: (type) => builtin.get(type) });
+  const deployments = new RoutedDeployments({
+    ...{ log: silentLogger, membership },
+    definitionOf: (type) => builtin.get(type),
+  });
   await followDeployments(connection, deployments);
   return deployments;
 }

@@ -95,7 +95,7 @@ export function runningApplication(
     ) as DescribedHandle as HandleOf<D>;
   return {
     url: address.url,
-    pid: address.pid,
+    pid: connection.pid,
     closed,
     handle: async (name, options = {}) => {
       const { deployments } = await operator.ask('get /api/deployments', { query: { deployment: name } });

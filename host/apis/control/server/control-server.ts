@@ -1,12 +1,16 @@
+import type { ServerResponse } from 'node:http';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Membership } from '../../../base/certificates/index.ts';
 import { randomSuffix } from '../../../base/core/ids.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import { socketPathIn } from '../../../base/core/net/unix-socket.ts';
 import { runningServers } from '../addresses.ts';
 import type { ControlHandlers } from './handlers.ts';
-import { HttpServer, type HttpServerLimits, type UpgradeListener } from '../../http/index.ts';
+import { HttpServer, type HttpServerLimits } from '../../http/index.ts';
 import { type Address, FRAMES } from '../protocol.ts';
+import type { TcpAddress } from '../../../inference/rpc/index.ts';
+import { forMembers } from './for-members.ts';
 import { ControlSession } from './session.ts';
 
 export interface ControlServerOptions {
@@ -21,6 +25,12 @@ export interface ControlServerOptions {
   /** Answers calls that come as frames. */
   readonly handlers: ControlHandlers;
   readonly log: Logger;
+  /** Where members of a cluster reach the server from other machines. Default: nowhere. */
+  readonly remote?: RemoteControl | undefined;
+}
+
+export interface RemoteControl extends TcpAddress {
+  readonly membership: Membership;
 }
 
 export interface ControlServer {
@@ -37,7 +47,8 @@ const LAST_ANSWERS_MS = 1000;
 
 /**
  * Opens a Unix socket for this user's processes, and writes its path to an address file. Each server has its own
- * socket. It speaks HTTP, and frames on connections that ask for them with `upgrade: aana-frames`.
+ * socket. It speaks HTTP, and frames on connections that ask for them with `upgrade: aana-frames`. Members of a cluster
+ * reach the same with TLS at `remote`.
  */
 export async function startControl({
   dir,
@@ -47,6 +58,7 @@ export async function startControl({
   limits,
   handlers,
   log,
+  remote,
 }: ControlServerOptions): Promise<ControlServer> {
   await mkdir(dir, { recursive: true, mode: 0o700 });
   await runningServers(dir); // removes files of killed servers
@@ -54,7 +66,7 @@ export async function startControl({
   const file = join(dir, `${id}.json`);
   const socket = socketPathIn(dir, `${id}.sock`);
   const sessions = new Set<ControlSession>();
-  const takeFrames: UpgradeListener = (_req, res) => {
+  const takeFrames = (res: ServerResponse, isRemote: boolean): void => {
     const connection = res.socket;
     if (!connection) return;
     res.detachSocket(connection);
@@ -62,20 +74,35 @@ export async function startControl({
     const session = new ControlSession(connection, {
       handlers,
       log,
-      greeting: { version, url: at.url },
+      greeting: { version, url: at.url, pid: process.pid, beats: true },
+      isRemote,
       onClose: () => sessions.delete(session),
     });
     sessions.add(session);
   };
-  const server = new HttpServer(callback, limits, { log, upgrade: takeFrames, protocol: FRAMES });
+  const server = new HttpServer(callback, limits, {
+    ...{ log, protocol: FRAMES },
+    upgrade: (_req, res) => takeFrames(res, false),
+  });
   await server.listenOnSocket(socket, 0o600);
+  const servers = [server];
+  if (remote) {
+    const { host, port, membership } = remote;
+    const far = new HttpServer(forMembers(membership, log, callback), limits, {
+      ...{ log, protocol: FRAMES, certificate: membership.certificate },
+      upgrade: forMembers(membership, log, (_req, res) => takeFrames(res, true)),
+    });
+    const { url } = await far.listen(host, port);
+    log.info('other machines of the cluster reach this application', { at: url.replace('https://', '') });
+    servers.push(far);
+  }
   const address: Address = { pid: process.pid, ...at, socket };
   await writeFile(`${file}.new`, `${JSON.stringify(address)}\n`, { mode: 0o600 });
   await rename(`${file}.new`, file); // atomic, so that readers find the whole file
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     await rm(file, { force: true });
-    const closed = server.close(LAST_ANSWERS_MS); // removes the socket at once
+    const closed = Promise.all(servers.map((one) => one.close(LAST_ANSWERS_MS))); // removes the socket at once
     await Promise.all([...sessions].map((session) => session.close()));
     await closed;
     await rm(socket, { force: true });

@@ -2,12 +2,16 @@ import { isAbsolute } from 'node:path';
 import type * as z from 'zod';
 import { fail } from '../../../base/core/errors.ts';
 import type { RequestContext } from '../../../base/core/request-context.ts';
-import type { TableChange } from '../../../inference/deployments/index.ts';
+import type { OnSilence, TableChange } from '../../../inference/deployments/index.ts';
 import type { AudioReference } from '../../../base/schemas/index.ts';
 import type { CallOperation, ControlOperation, ControlValue, operations, StreamOperation } from '../protocol.ts';
 
 /** Resources that are kept for the calling process while it is connected. */
 export interface SessionContext {
+  /** Whether the calling process is on another machine. */
+  readonly isRemote: boolean;
+  /** Tells when the calling process is silent, and when it is heard again. */
+  readonly onSilence: OnSilence;
   /** Keeps a resource and returns its id. */
   keep(resource: AsyncDisposable): string;
   drop(id: string): Promise<void>;
@@ -54,7 +58,11 @@ export interface HeldAudio extends AudioReference, AsyncDisposable {
 /** The parts of an application that other processes of its user use with frames. */
 export interface ControlledApplication {
   /** See `DeploymentManager.watch`. */
-  watchDeployments(reports: AsyncIterable<unknown>, signal: AbortSignal): AsyncIterable<TableChange>;
+  watchDeployments(
+    reports: AsyncIterable<unknown>,
+    signal: AbortSignal,
+    onSilence: OnSilence,
+  ): AsyncIterable<TableChange>;
   /** Opens any file that this user can read. */
   openAudio(source: AudioOrigin, options: OpenAudioOptions): Promise<HeldAudio>;
 }
@@ -62,8 +70,13 @@ export interface ControlledApplication {
 /** Returns the operations on one application. */
 export function controlHandlers(app: ControlledApplication): ControlHandlers {
   return {
-    'deployments.watch': (_args, { fed, signal }) => app.watchDeployments(fed, signal),
-    'audio.open': async ({ source, channels }, { signal, keep }) => {
+    'deployments.watch': (_args, { fed, signal, onSilence }) => app.watchDeployments(fed, signal, onSilence),
+    'audio.open': async ({ source, channels }, { signal, keep, isRemote }) => {
+      if (source.path !== undefined && isRemote)
+        throw fail(
+          'ValidationError',
+          'a path names a file of the machine of the application; another machine gives the URL of an audio',
+        );
       if (source.path !== undefined && !isAbsolute(source.path)) {
         throw fail(
           'ValidationError',

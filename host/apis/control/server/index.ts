@@ -1,2 +1,2 @@
-export { type ControlServer, startControl } from './control-server.ts';
+export { type ControlServer, type RemoteControl, startControl } from './control-server.ts';
 export { controlHandlers } from './handlers.ts';

@@ -5,6 +5,7 @@ import { newId } from '../../../base/core/ids.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import { check } from '../../../inference/deployments/index.ts';
 import {
+  type BeatFrame,
   CallServer,
   FrameSocket,
   type HostFrame,
@@ -20,6 +21,8 @@ export interface SessionOptions {
   readonly handlers: ControlHandlers;
   readonly log: Logger;
   readonly greeting: Greeting;
+  /** Whether the process is on another machine. */
+  readonly isRemote: boolean;
   readonly onClose: () => void;
 }
 
@@ -33,7 +36,9 @@ const LAST_WORDS_MS = 1000;
  */
 export class ControlSession {
   readonly #log: Logger;
-  readonly #socket: FrameSocket<HostFrame, ReplicaFrame>;
+  readonly #socket: FrameSocket<HostFrame | BeatFrame, ReplicaFrame>;
+  readonly #isRemote: boolean;
+  readonly #onSilence = new Set<(isSilent: boolean) => void>();
   readonly #calls: CallServer;
   readonly #open = new Set<number>();
   /** Open calls that end by themselves. */
@@ -43,19 +48,24 @@ export class ControlSession {
   #isClosed = false;
   #onIdle: (() => void) | undefined;
 
-  constructor(connection: Socket, { handlers, log, greeting, onClose }: SessionOptions) {
+  constructor(connection: Socket, { handlers, log, greeting, isRemote, onClose }: SessionOptions) {
     this.#log = log;
+    this.#isRemote = isRemote;
     this.#closed = new Promise((resolve) => connection.once('close', () => resolve()));
     this.#socket = new FrameSocket(connection, {
       onFrame: (frame) => this.#onFrame(frame),
+      onSilence: (isSilent) => {
+        for (const tell of this.#onSilence) tell(isSilent);
+      },
       onClose: (error) => {
-        if (error) log.warn('control connection ended after a violation of the protocol', { reason: error.message });
+        if (error) log.warn('a control connection was ended', { reason: error.message });
         this.#release();
         onClose();
       },
     });
     this.#calls = new CallServer(methodsOf(handlers, this.#context()), (frame) => this.#socket.send(frame));
     this.#socket.send({ type: 'ready', info: greeting });
+    if (isRemote) this.#socket.beat({ endsSilent: true });
   }
 
   async close(): Promise<void> {
@@ -68,8 +78,11 @@ export class ControlSession {
     await this.#closed;
   }
 
-  #onFrame(frame: HostFrame): void {
+  #onFrame(frame: HostFrame | BeatFrame): void {
     switch (frame.type) {
+      case 'beat': // the first one
+        this.#socket.beat({ endsSilent: this.#isRemote });
+        return;
       case 'call':
         void this.#run(frame);
         return;
@@ -104,6 +117,11 @@ export class ControlSession {
 
   #context(): SessionContext {
     return {
+      isRemote: this.#isRemote,
+      onSilence: (listener) => {
+        this.#onSilence.add(listener);
+        return () => this.#onSilence.delete(listener);
+      },
       keep: (resource) => {
         const id = newId();
         if (this.#isClosed) void this.#dispose(resource);

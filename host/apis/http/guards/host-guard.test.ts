@@ -12,7 +12,7 @@ import * as assert from 'uvu/assert';
 import type { AanaApp } from '../../../application/app.ts';
 import type { ConfigInput } from '../../../base/config/index.ts';
 import { skip } from '../../../test/skip.ts';
-import { CertificateFolder, hasOpenssl } from '../fixtures/certificates.ts';
+import { CertificateFolder, hasOpenssl } from '../../../base/certificates/fixtures/certificates.ts';
 import { guardedApp } from '../fixtures/guarded-app.ts';
 
 const Names = suite('names of the server');

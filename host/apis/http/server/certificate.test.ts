@@ -9,8 +9,8 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { createLogger, type Logger, silentLogger } from '../../../base/core/log/logger.ts';
 import { skip } from '../../../test/skip.ts';
-import { CertificateFolder, hasOpenssl } from '../fixtures/certificates.ts';
-import { Certificate, type CertificateFiles } from './certificate.ts';
+import { CertificateFolder, hasOpenssl } from '../../../base/certificates/fixtures/certificates.ts';
+import { Certificate, type CertificateFiles } from '../../../base/certificates/index.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { HttpServer } from './http-server.ts';
 

@@ -15,7 +15,7 @@ import { startControl } from '../../control/server/index.ts';
 import type { ControlHandlers } from '../../control/server/handlers.ts';
 import type { Contained } from '../../../base/core/net/contained.ts';
 import { createLogger, type Logger, silentLogger } from '../../../base/core/log/logger.ts';
-import { hasOpenssl } from '../fixtures/certificates.ts';
+import { hasOpenssl } from '../../../base/certificates/fixtures/certificates.ts';
 import { type RawServer, rawServer, type Transport } from '../fixtures/raw-server.ts';
 import { shakeHands } from '../sockets/handshake.ts';
 import { OpenSocket } from '../sockets/open-socket.ts';

@@ -4,7 +4,7 @@ import type { AddressInfo, Server as NetServer } from 'node:net';
 import { delay } from '../../../base/core/abort.ts';
 import { fail } from '../../../base/core/errors.ts';
 import { type Logger, silentLogger } from '../../../base/core/log/logger.ts';
-import { Certificate, type CertificateFacts, type CertificateFiles } from './certificate.ts';
+import { Certificate, type CertificateFacts, type CertificateFiles } from '../../../base/certificates/index.ts';
 import { type RequestListener, Connections } from './connections.ts';
 import { type Contain, containing } from './containing.ts';
 import { listenOnHandle, listenOnPort, listenOnSocket } from './listening.ts';

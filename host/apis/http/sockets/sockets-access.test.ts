@@ -5,7 +5,7 @@ import * as assert from 'uvu/assert';
 import { makeApp, makeFolder, started } from '../../../application/fixtures/test-app.ts';
 import type { AanaApp } from 'aana-host';
 import { skip } from '../../../test/skip.ts';
-import { CertificateFolder, hasOpenssl } from '../fixtures/certificates.ts';
+import { CertificateFolder, hasOpenssl } from '../../../base/certificates/fixtures/certificates.ts';
 import { ParrotDeployment } from './fixtures/parrot-deployment.ts';
 import { refusalOf, SocketClient } from './fixtures/socket-client.ts';
 

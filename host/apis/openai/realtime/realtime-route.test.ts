@@ -6,7 +6,7 @@ import { cannotRun, readWav } from '../../../inference/engines/fixtures/cannot-r
 import { ffmpegPath, SAMPLE_TEXT, speechPath } from '../../../test/helpers/media/media.ts';
 import { wordErrors } from '../../../test/helpers/media/word-errors.ts';
 import { skip } from '../../../test/skip.ts';
-import { CertificateFolder, hasOpenssl } from '../../http/fixtures/certificates.ts';
+import { CertificateFolder, hasOpenssl } from '../../../base/certificates/fixtures/certificates.ts';
 import { type AudioApp, startAudioApp } from '../fixtures/audio-app.ts';
 import { refusalOf, SocketClient } from '../../http/sockets/fixtures/socket-client.ts';
 import { RealtimeClient, realtimePcm } from './fixtures/realtime-client.ts';

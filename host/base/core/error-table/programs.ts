@@ -67,6 +67,10 @@ export const PROGRAM_ERRORS = {
     kind: 'invalid-input',
     when: 'The certificate of the server, its key or the authorities of clients cannot be used.',
   },
+  MembershipRefused: {
+    kind: 'denied',
+    when: 'The application refuses the certificate of another machine. The message says why.',
+  },
   MigrationError: { kind: 'conflict', when: 'The database cannot be brought up to date.' },
   MissingBuildTool: { kind: 'internal', when: 'A tool that the native build needs is missing.' },
   ModelDamaged: { kind: 'internal', when: 'The file of a model has changed.', data: ['id', 'file'] },

@@ -31,7 +31,7 @@ import { OnnxDeployment } from '../builtin/onnx/onnx-deployment.ts';
 import { TransformersDeployment } from '../builtin/onnx/transformers-deployment.ts';
 import { OpenAITextGenerationDeployment } from '../builtin/openai-text-generation-deployment.ts';
 import { type HostDeployments, type Readiness, readinessOf } from '../routing/host-deployments.ts';
-import { OtherHosts } from '../routing/other-hosts.ts';
+import { type OnSilence, OtherHosts } from '../routing/other-hosts.ts';
 import { PublishedTable, type TableEntry } from '../routing/published-table.ts';
 import { tableEntry } from '../routing/table-entry.ts';
 import type { TableChange } from '../routing/table.ts';
@@ -436,12 +436,16 @@ export class DeploymentManager implements HostDeployments {
 
   /**
    * Yields the table of deployments, and then its changes until the reader leaves or the signal aborts. Meanwhile the
-   * reader is a host of its own, which calls replicas directly and reports what it sees; see `RoutedDeployments`. Ends
-   * with `ValidationError` when a report is wrong.
+   * reader is a host of its own, which calls replicas directly and reports what it sees; see `RoutedDeployments`. Its
+   * waiting calls do not count while it is silent. Ends with `ValidationError` when a report is wrong.
    */
-  async *watch(reports: AsyncIterable<unknown>, signal: AbortSignal): AsyncGenerator<TableChange, void, undefined> {
+  async *watch(
+    reports: AsyncIterable<unknown>,
+    signal: AbortSignal,
+    onSilence?: OnSilence,
+  ): AsyncGenerator<TableChange, void, undefined> {
     const ending = new AbortController();
-    const taken = this.#otherHosts.take(reports);
+    const taken = this.#otherHosts.take(reports, onSilence);
     taken.catch((error: unknown) => ending.abort(error));
     yield* this.#table.watch(AbortSignal.any([signal, ending.signal]));
     ending.signal.throwIfAborted();

@@ -30,6 +30,8 @@ export interface DeploymentStarterOptions {
   readonly socketsDir?: string | undefined;
   /** Folders of the artifacts of this host, and where replicas keep copies. Default: there are no artifacts. */
   readonly artifacts?: ReplicaSetOptions['artifacts'];
+  /** Where replicas also listen for hosts of other machines. Default: nowhere. */
+  readonly remote?: ReplicaSetOptions['remote'];
   /** Builds the library for images in prompts. */
   readonly buildImages?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   /** Added to the niceness of replicas. Default: 10. */
@@ -134,6 +136,7 @@ export class DeploymentStarter {
       weightOf: this.#options.weightOf,
       socketsDir: this.#options.socketsDir,
       artifacts: this.#options.artifacts,
+      remote: this.#options.remote,
       onChange: () => this.#others.onChange(),
       fence: this.#options.fence,
       ...this.#options.simulated,

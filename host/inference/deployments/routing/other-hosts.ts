@@ -8,6 +8,11 @@ export interface ReportedSet {
   recordElsewhere(token: string, succeeded: number, errors: readonly unknown[]): void;
 }
 
+/**
+ * Sets what is called when the other end of a connection is silent, and when it is heard again. Returns what ends that.
+ */
+export type OnSilence = (listener: (isSilent: boolean) => void) => () => void;
+
 /** The other hosts of a controller: how many of their calls wait, and what they see of replicas. */
 export class OtherHosts {
   /** Waiting calls of each host, by deployment. */
@@ -19,15 +24,24 @@ export class OtherHosts {
     this.#find = find;
   }
 
-  /** Takes the reports of one host until they end. Rejects with `ValidationError` when one is wrong. */
-  async take(reports: AsyncIterable<unknown>): Promise<void> {
+  /**
+   * Takes the reports of one host until they end. Its waiting calls do not count while it is silent, because they may
+   * never be made. Rejects with `ValidationError` when a report is wrong.
+   */
+  async take(reports: AsyncIterable<unknown>, onSilence: OnSilence = () => () => {}): Promise<void> {
     const waiting = new Map<string, number>();
-    this.#waiting.add(waiting);
+    const count = (does: boolean): void => {
+      if (does) this.#waiting.add(waiting);
+      else this.#waiting.delete(waiting);
+      for (const deployment of waiting.keys()) this.#tell(deployment);
+    };
+    count(true);
+    const stop = onSilence((isSilent) => count(!isSilent));
     try {
       for await (const given of reports) this.#take(check(HostReport, given, 'report of a host'), waiting);
     } finally {
-      this.#waiting.delete(waiting);
-      for (const deployment of waiting.keys()) this.#tell(deployment);
+      stop();
+      count(false);
     }
   }
 

@@ -1,3 +1,4 @@
+import type { Membership } from '../../../base/certificates/index.ts';
 import { Coalesced } from '../../../base/core/async/coalesced.ts';
 import { backgroundClock, type Clock } from '../../../base/core/clock.ts';
 import { type AanaError, faultOf } from '../../../base/core/errors.ts';
@@ -7,6 +8,8 @@ import type { RequestContext } from '../../../base/core/request-context.ts';
 import {
   type ConnectReplica,
   connectReplica,
+  notListening,
+  remoteConnector,
   type Reservation,
   RoutedSet,
   type SharedSet,
@@ -28,6 +31,8 @@ export interface RoutedDeploymentsOptions {
   readonly definitionOf: DefinitionOf;
   /** Folders of the artifacts of this host. Default: there are none. */
   readonly artifactRoots?: readonly string[] | undefined;
+  /** As which member of the cluster it calls replicas of another machine. Default: they are on this one. */
+  readonly membership?: Membership | undefined;
   /** Default: no reports. */
   readonly telemetry?: Telemetry | undefined;
   /** Returns the weight of a user among those whose calls wait. Default: all have the same. */
@@ -109,6 +114,7 @@ class RoutedDeployment implements CallableDeployment {
 export class RoutedDeployments {
   readonly #options: RoutedDeploymentsOptions;
   readonly #clock: Clock;
+  readonly #connect: ConnectReplica;
   readonly #calls: DeploymentCalls;
   readonly #deployments = new Map<string, RoutedDeployment>();
   readonly #waiting = new Map<string, number>();
@@ -119,8 +125,9 @@ export class RoutedDeployments {
   readonly reports: Coalesced<HostReport> = new Coalesced(() => this.#report());
 
   constructor(options: RoutedDeploymentsOptions) {
-    const { log, simulated, telemetry } = options;
+    const { log, membership, simulated, telemetry } = options;
     this.#options = options;
+    this.#connect = simulated?.connect ?? (membership ? remoteConnector(membership) : connectReplica);
     this.#clock = simulated?.clock ?? backgroundClock; // whoever waits for a call holds the process
     this.#calls = new DeploymentCalls({
       ...{ log, telemetry, clock: this.#clock, random: simulated?.random ?? Math.random },
@@ -137,7 +144,7 @@ export class RoutedDeployments {
       const deployment = this.#deployments.get(name) ?? (facts && this.#add(name, facts, routes));
       if (!deployment) continue;
       if (facts) deployment.change(facts);
-      const shared = sharedOf(routes);
+      const shared = this.#sharedOf(name, routes);
       deployment.state = routes.state;
       deployment.refusal = shared.refusal;
       deployment.set.update(shared);
@@ -176,9 +183,10 @@ export class RoutedDeployments {
   #add(name: string, facts: DeploymentFacts, routes: DeploymentRoutes): RoutedDeployment {
     const { log, telemetry, weightOf, definitionOf, artifactRoots, simulated } = this.#options;
     const set = new RoutedSet({
-      ...{ deployment: name, shared: sharedOf(routes), log, telemetry, weightOf, artifactRoots, clock: this.#clock },
+      ...{ deployment: name, shared: this.#sharedOf(name, routes), log, telemetry, weightOf, artifactRoots },
+      clock: this.#clock,
       random: simulated?.random ?? Math.random,
-      connect: simulated?.connect ?? connectReplica,
+      connect: this.#connect,
       served: servedCalls(
         (callee) => this.#deployments.get(name)?.facts.callees.includes(callee) === true,
         (callee, policy) => this.#calls.handle(callee, policy),
@@ -189,6 +197,19 @@ export class RoutedDeployments {
     const deployment = new RoutedDeployment(name, { facts, routes }, { definitionOf, set });
     this.#deployments.set(name, deployment);
     return deployment;
+  }
+
+  #sharedOf(name: string, { refusal, unavailable, refused, ...others }: DeploymentRoutes): SharedSet {
+    const isFar = this.#options.membership !== undefined;
+    const replicas = others.replicas.filter(({ address }) => !isFar || address.tcp);
+    const isUnheard = others.replicas.length > 0 && replicas.length === 0;
+    return {
+      ...others,
+      replicas,
+      refusal: receivedOrNone(refusal),
+      unavailable: isUnheard ? notListening(name) : receivedOrNone(unavailable),
+      refused: { count: refused.count, error: receivedOrNone(refused.error) },
+    };
   }
 
   #remove(name: string): void {
@@ -236,11 +257,4 @@ export class RoutedDeployments {
   }
 }
 
-function sharedOf({ refusal, unavailable, refused, ...others }: DeploymentRoutes): SharedSet {
-  const error = (sent: SentError | undefined): AanaError | undefined => sent && receivedError(sent);
-  return {
-    ...{ refusal: error(refusal), unavailable: error(unavailable) },
-    refused: { count: refused.count, error: error(refused.error) },
-    ...others,
-  };
-}
+const receivedOrNone = (sent: SentError | undefined): AanaError | undefined => sent && receivedError(sent);

@@ -89,7 +89,12 @@ export const DeploymentRoutes = z.object({
   replicas: z.array(
     z.object({
       name,
-      address: z.object({ socket: z.string(), token: z.string() }),
+      address: z.object({
+        socket: z.string(),
+        /** For hosts of other machines. */
+        tcp: z.object({ host: z.string(), port: z.int() }).optional(),
+        token: z.string(),
+      }),
       /** Ids of the models that it has, of a deployment with many. */
       models: z.array(z.string()),
     }),

@@ -1,7 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
-import { createServer, type Socket } from 'node:net';
-import { dirname } from 'node:path';
+import type { Server, Socket } from 'node:net';
+import type { MemberFiles } from '../../../base/certificates/index.ts';
 import { within } from '../../../base/core/clock.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import { FrameSocket } from '../../rpc/frame-socket.ts';
@@ -12,13 +11,17 @@ import {
   isCallRequest,
   protocolError,
   type ReplicaAddress,
+  type TcpAddress,
 } from '../../rpc/frames.ts';
+import { listenOnSocket } from '../../rpc/transport/listen-on-socket.ts';
 import type { Connection, Connections } from './connections.ts';
 
 /** What a host may send before it is known: the time for it, and the bytes of its one frame. */
 const HELLO_MS = 5000;
 const HELLO_BYTES = 512;
 const MAX_CONNECTIONS = 4096;
+/** Connections to each of its addresses that have not begun with the token yet. */
+const MAX_UNKNOWN = 256;
 const LAST_WORDS_MS = 500;
 
 /** Listens for hosts that call this replica directly. */
@@ -27,32 +30,38 @@ export class HostListener {
   readonly #connections: Connections;
   readonly #log: Logger;
   readonly #sockets = new Set<FrameSocket<DataRequest, DataAnswer>>();
-  readonly #server = createServer((socket) => this.#take(socket));
+  readonly #servers: Server[] = [];
 
   private constructor(token: string, connections: Connections, log: Logger) {
     this.#token = digest(token);
     this.#connections = connections;
     this.#log = log;
-    this.#server.maxConnections = MAX_CONNECTIONS;
   }
 
   /** Listens on the socket, which only this user can open. Rejects with the error of the system. */
   static async open({ socket, token }: ReplicaAddress, connections: Connections, log: Logger): Promise<HostListener> {
     const listener = new HostListener(token, connections, log);
-    mkdirSync(dirname(socket), { recursive: true, mode: 0o700 });
-    const server = listener.#server;
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      // `listen` makes the socket before anything else can run.
-      const before = process.umask(0o177);
-      try {
-        server.listen(socket, resolve);
-      } finally {
-        process.umask(before);
-      }
-    });
-    server.on('error', (error) => log.warn('a host could not connect', { error }));
+    listener.#add(await listenOnSocket(socket, (connection) => listener.#take(connection, false)));
     return listener;
+  }
+
+  /**
+   * Listens on a port for members of a cluster as well, and returns it. Rejects with `TlsError`, or the error of the
+   * system.
+   */
+  async openPort(host: string, member: MemberFiles): Promise<TcpAddress> {
+    const [{ Membership }, { listenWithTls }] = await Promise.all([
+      import('../../../base/certificates/index.ts'),
+      import('../../rpc/transport/tls.ts'),
+    ]);
+    const { server, at } = await listenWithTls({
+      host,
+      membership: await Membership.open(member, this.#log),
+      take: (connection) => this.#take(connection, true),
+      onRefused: (from, reason) => this.#log.warn('a connection to a replica was refused', { from, reason }),
+    });
+    this.#add(server);
+    return at;
   }
 
   /**
@@ -60,12 +69,24 @@ export class HostListener {
    * does not read.
    */
   async leave(): Promise<void> {
-    this.#server.close();
+    for (const server of this.#servers) server.close();
     for (const socket of this.#sockets) socket.send({ type: 'shutdown' });
     await within(Promise.all([...this.#sockets].map((socket) => socket.flushed())), LAST_WORDS_MS);
   }
 
-  #take(connection: Socket): void {
+  #add(server: Server): void {
+    server.on('error', (error) => this.#log.warn('a host could not connect', { error }));
+    this.#servers.push(server);
+    this.#limit();
+  }
+
+  /** Bounds the connections that have no token yet, besides all. */
+  #limit(): void {
+    const most = Math.min(MAX_CONNECTIONS, this.#sockets.size + MAX_UNKNOWN);
+    for (const server of this.#servers) server.maxConnections = most;
+  }
+
+  #take(connection: Socket, isRemote: boolean): void {
     let host: Connection | undefined;
     const socket = new FrameSocket<DataRequest, DataAnswer>(
       connection,
@@ -78,6 +99,8 @@ export class HostListener {
             clearTimeout(timer);
             socket.receiveAll();
             this.#sockets.add(socket);
+            this.#limit();
+            if (isRemote) socket.beat({ endsSilent: true });
             host = this.#connections.add(
               (answer) => socket.send(answer),
               () => socket.drained,
@@ -87,6 +110,7 @@ export class HostListener {
         onClose: (error) => {
           clearTimeout(timer);
           this.#sockets.delete(socket);
+          this.#limit();
           host?.close();
           if (error) this.#log.warn('a connection of a host was closed', { reason: error.message });
         },

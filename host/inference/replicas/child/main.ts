@@ -11,6 +11,7 @@ import {
   type HostFrame,
   isCallAnswer,
   isCallRequest,
+  type ReplicaAddress,
   type ReplicaFrame,
 } from '../../rpc/frames.ts';
 import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
@@ -94,14 +95,14 @@ async function start(frame: StartFrame): Promise<void> {
     });
     await warmUp(implementation);
     connections.serve(implementation.methods);
-    listener = frame.listen && (await listen(frame.listen, connections));
+    const listens = frame.listen && (await listen(frame.listen, frame.member, connections));
     isReady = true;
     socket.send({
       type: 'ready',
       info: implementation.info ?? null,
       code: implementation.code,
       memory: memoryOf(implementation),
-      listens: listener !== undefined,
+      listens,
     });
   } catch (error) {
     socket.send({ type: 'failed', error: toErrorRecord(error) });
@@ -115,13 +116,27 @@ function artifactsFor({ artifacts: folders = NO_FOLDERS }: StartFrame, all: Conn
   return artifacts;
 }
 
-/** Listens for further hosts. A replica that cannot do that has only the host that started it. */
-async function listen(address: NonNullable<StartFrame['listen']>, all: Connections): Promise<HostListener | undefined> {
+/**
+ * Listens for further hosts, and returns where. A replica that cannot do that has only the host that started it, or
+ * those of this machine.
+ */
+async function listen(
+  { tcp, ...local }: ReplicaAddress,
+  member: StartFrame['member'],
+  all: Connections,
+): Promise<ReplicaAddress | undefined> {
   try {
-    return await HostListener.open(address, all, remoteLogger({}));
+    listener = await HostListener.open(local, all, remoteLogger({}));
   } catch (error) {
     remoteLogger({}).warn('other processes cannot call this replica', { error: toErrorRecord(error).message });
     return undefined;
+  }
+  if (!tcp || !member) return local;
+  try {
+    return { ...local, tcp: await listener.openPort(tcp.host, member) };
+  } catch (error) {
+    remoteLogger({}).warn('other machines cannot call this replica', { error: toErrorRecord(error).message });
+    return local;
   }
 }
 

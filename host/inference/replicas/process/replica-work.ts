@@ -127,6 +127,11 @@ export class ReplicaWork {
     if (this.#own > 0 && this.#state === 'draining') await this.#ownEnded.promise;
   }
 
+  /** Takes back the calls that the replica has not begun. They fail with `CALL_NOT_BEGUN`. */
+  withdraw(): void {
+    this.#connection.withdraw();
+  }
+
   /** Fails all open calls with `error`, or with `notBegun` if the replica has not begun the call. */
   failAll(error: () => Error, notBegun?: () => Error): void {
     this.#server.cancelAll(); // their results have no use any more

@@ -51,7 +51,7 @@ export class Replica implements RunningReplica {
   readonly #socketClosed = deferred();
   readonly #startedAt = performance.now();
   readonly #listen: ReplicaAddress | undefined;
-  #listens = false;
+  #address: ReplicaAddress | undefined;
   /** Reason for which the host ended the process. */
   #endReason: string | undefined;
   #lastWords: string | undefined;
@@ -65,7 +65,7 @@ export class Replica implements RunningReplica {
 
   constructor(options: ReplicaOptions) {
     this.#options = options;
-    this.#listen = options.socketsDir === undefined ? undefined : newAddress(options.socketsDir);
+    this.#listen = options.socketsDir === undefined ? undefined : newAddress(options.socketsDir, options.remote?.host);
     this.name = options.name;
     this.started = this.#started.promise;
     this.exited = this.#exited.promise;
@@ -112,6 +112,7 @@ export class Replica implements RunningReplica {
       artifacts: options.artifacts,
       maxOngoing: options.maxOngoing,
       listen: this.#listen,
+      member: options.remote?.member,
     });
     this.#restartStartTimer();
   }
@@ -133,7 +134,7 @@ export class Replica implements RunningReplica {
   }
 
   get address(): ReplicaAddress | undefined {
-    return this.#listens ? this.#listen : undefined;
+    return this.#address;
   }
 
   /** Its models, if it has many. */
@@ -216,7 +217,7 @@ export class Replica implements RunningReplica {
         this.#info = frame.info;
         this.#onMemory(frame.memory);
         this.#code = frame.code;
-        this.#listens = frame.listens === true;
+        this.#address = frame.listens;
         this.#onReady();
         return;
       case 'failed': {
@@ -312,9 +313,13 @@ export class Replica implements RunningReplica {
   }
 }
 
-/** Returns an address that no other process has. */
-function newAddress(dir: string): ReplicaAddress {
-  return { socket: socketPathIn(dir, randomSuffix() + REPLICA_SOCKET), token: randomBytes(32).toString('hex') };
+/** Returns an address that no other process has. The system chooses the port at `host`. */
+function newAddress(dir: string, host: string | undefined): ReplicaAddress {
+  return {
+    socket: socketPathIn(dir, randomSuffix() + REPLICA_SOCKET),
+    token: randomBytes(32).toString('hex'),
+    ...(host !== undefined && { tcp: { host, port: 0 } }),
+  };
 }
 
 function socketOf(child: ChildProcess): Duplex {

@@ -1,3 +1,4 @@
+import type { MemberFiles } from '../../../base/certificates/index.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import type { HeldModels } from '../pool/held-models.ts';
 import type { RpcCallOptions } from '../../rpc/call-client.ts';
@@ -6,6 +7,13 @@ import type { ReplicaMemory } from '../../rpc/replica-memory.ts';
 import type { ReplicaMetric } from '../../rpc/replica-metrics.ts';
 import type { ServedMethods } from '../../rpc/method.ts';
 import type { ReplicaState } from './replica-state.ts';
+
+/** Where replicas listen for hosts of other machines. */
+export interface RemoteListening {
+  /** Address of this machine. The system chooses the port. */
+  readonly host: string;
+  readonly member: MemberFiles;
+}
 
 export interface ReplicaOptions {
   readonly deployment: string;
@@ -27,6 +35,8 @@ export interface ReplicaOptions {
   readonly socketsDir?: string | undefined;
   /** Default: there are no artifacts. */
   readonly artifacts?: ArtifactFolders | undefined;
+  /** Where and as which member of a cluster it also listens for hosts of other machines. Default: nowhere. */
+  readonly remote?: RemoteListening | undefined;
   /** Numbers of the processors that the process may use. Default: those of this process. */
   readonly processors?: readonly number[] | undefined;
   /** Limit of the process's address space, in bytes. Default: none. */

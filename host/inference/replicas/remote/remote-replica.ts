@@ -1,7 +1,6 @@
-import { connect } from 'node:net';
 import type { Clock } from '../../../base/core/clock.ts';
 import type { RpcCallOptions } from '../../rpc/call-client.ts';
-import { type FrameListener, FrameSocket } from '../../rpc/frame-socket.ts';
+import type { FrameListener } from '../../rpc/frame-socket.ts';
 import { type DataAnswer, type DataRequest, protocolError, type ReplicaAddress } from '../../rpc/frames.ts';
 import type { ServedMethods } from '../../rpc/method.ts';
 import type { HeldModels } from '../pool/held-models.ts';
@@ -32,6 +31,8 @@ export interface RemoteReplicaOptions {
   onState(state: ReplicaState): void;
   /** Called when the number of calls of other hosts has changed. */
   onLoad(): void;
+  /** Called when it takes no calls because it is silent, and when it takes calls again. */
+  onSilence(isSilent: boolean): void;
   /**
    * Resolves when it is clear why the connection has ended: when the process that started the replica ends, the calls
    * fail with that.
@@ -47,6 +48,7 @@ export class RemoteReplica implements CalledReplica {
   readonly #options: RemoteReplicaOptions;
   readonly #work: ReplicaWork;
   readonly #connection: ReplicaConnection;
+  #isSilent = false;
 
   constructor(options: RemoteReplicaOptions) {
     const { deployment, name, clock, served, artifactRoots, onState, onLoad, connect: open, address } = options;
@@ -59,6 +61,7 @@ export class RemoteReplica implements CalledReplica {
     this.#connection = open(address, {
       onFrame: (frame) => this.#onFrame(frame),
       onClose: (error) => void this.#onClose(error),
+      onSilence: (isSilent) => this.#onSilence(isSilent),
     });
     this.#connection.send({ type: 'hello', token: address.token });
   }
@@ -109,6 +112,14 @@ export class RemoteReplica implements CalledReplica {
     } else throw protocolError('received a load that is no count');
   }
 
+  /** Gives calls that a silent replica has not begun to others. Those that it has begun may go on. */
+  #onSilence(isSilent: boolean): void {
+    if (this.#work.state !== 'ready' || isSilent === this.#isSilent) return;
+    this.#isSilent = isSilent;
+    this.#options.onSilence(isSilent);
+    if (isSilent) this.#work.withdraw();
+  }
+
   async #onClose(error: Error | undefined): Promise<void> {
     this.#work.enter('exit'); // leaves the pool first
     await this.#options.untilClear();
@@ -116,11 +127,3 @@ export class RemoteReplica implements CalledReplica {
     this.#options.onClosed();
   }
 }
-
-/** Connects over a Unix socket, which does not keep this process running. */
-export const connectReplica: ConnectReplica = ({ socket: path }, listener) => {
-  const connection = connect(path);
-  connection.unref();
-  const socket = new FrameSocket<DataAnswer, DataRequest>(connection, listener);
-  return { send: (frame) => socket.send(frame), close: () => socket.destroy() };
-};

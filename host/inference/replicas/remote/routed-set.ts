@@ -157,6 +157,7 @@ export class RoutedSet {
           pool.add(replica);
         },
         onLoad: () => pool.release(),
+        onSilence: (isSilent) => (isSilent ? pool.remove(replica) : pool.add(replica)),
         untilClear: () => clock.delay(CLEAR_MS, place.ending.signal).catch(() => {}),
         onClosed: () => {
           this.#open.delete(replica);

@@ -9,7 +9,7 @@ import type { ReplicaPool } from '../pool/replica-pool.ts';
 import { ReplicaSlot, type SlotFailure } from '../slot/replica-slot.ts';
 import type { ReplicaMetrics } from './replica-metrics.ts';
 import type { DevicePlace, ReplicaVersion } from './replica-version.ts';
-import type { ReplicaOptions, RunningReplica, SpawnReplica } from '../process/running-replica.ts';
+import type { RemoteListening, ReplicaOptions, RunningReplica, SpawnReplica } from '../process/running-replica.ts';
 
 /** Progress of loading a model. */
 export interface LoadProgress {
@@ -51,6 +51,8 @@ export interface FleetOptions {
   /** Default: replicas may always be started. */
   readonly fence?: Fence | undefined;
   readonly artifacts?: ReplicaOptions['artifacts'];
+  /** Where replicas also listen for hosts of other machines. Default: nowhere. */
+  readonly remote?: RemoteListening | undefined;
   /** Calls that one replica takes at the same time. */
   readonly maxOngoing: number;
   /** Records what the processes measure. */
@@ -281,6 +283,7 @@ export class Fleet {
       maxOngoing: this.#maxOngoing,
       socketsDir: this.#options.socketsDir,
       artifacts: this.#options.artifacts,
+      remote: this.#options.remote,
       onLoad: this.#options.onLoad,
       onModels: this.#options.onChange,
       processors: place.processors,

@@ -24,7 +24,7 @@ import type { Reservation } from '../pool/workload.ts';
 
 export interface ReplicaSetOptions extends Pick<
   FleetOptions,
-  'deployment' | 'log' | 'env' | 'nice' | 'restartDelay' | 'spawn' | 'socketsDir' | 'fence' | 'artifacts'
+  'deployment' | 'log' | 'env' | 'nice' | 'restartDelay' | 'spawn' | 'socketsDir' | 'fence' | 'artifacts' | 'remote'
 > {
   readonly version: ReplicaVersion;
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined;

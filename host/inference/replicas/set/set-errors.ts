@@ -28,7 +28,7 @@ export function notListening(deployment: string): AanaError {
   return fail(
     'DeploymentUnavailable',
     `the replicas of deployment ${deployment} cannot be reached by other processes, because they could not listen in ` +
-      `the application's runtime_dir; its log says why`,
+      `the application's runtime_dir or at its cluster.listen; its log says why`,
     { data: { deployment, retry_after_s: 60 } },
   );
 }

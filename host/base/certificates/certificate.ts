@@ -1,15 +1,19 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { createSecureContext, type SecureContextOptions, type SecureVersion } from 'node:tls';
-import { type AanaError, fail } from '../../../base/core/errors.ts';
-import type { Logger } from '../../../base/core/log/logger.ts';
+import { type AanaError, fail } from '../core/errors.ts';
+import type { Logger } from '../core/log/logger.ts';
 
-/** Files of the certificate of a server. */
+/** Files of the certificate of a server or of a member of a cluster. */
 export interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
   /** Authorities that sign the certificates of clients. With it, clients must show one. */
   readonly clientCa?: string | undefined;
+  /** Whether the server accepts clients with bad certificates, so that it can tell them why it refuses them. */
+  readonly refusesLater?: boolean | undefined;
+  /** DNS name that the certificate must have. Default: any. */
+  readonly name?: string | undefined;
   readonly minVersion: SecureVersion;
   /** Interval of the checks for changed files, in milliseconds. Default: 2000. */
   readonly lookMs?: number | undefined;
@@ -126,7 +130,14 @@ export class Certificate {
  * Reads and checks the files. Throws `TlsError` if a file cannot be read, has other contents, or the key belongs to
  * another certificate.
  */
-async function readCertificate({ cert, key, clientCa, minVersion }: CertificateFiles): Promise<CertificateOptions> {
+async function readCertificate({
+  cert,
+  key,
+  clientCa,
+  name,
+  refusesLater = false,
+  minVersion,
+}: CertificateFiles): Promise<CertificateOptions> {
   const options = {
     cert: await pem(cert),
     key: await pem(key),
@@ -140,9 +151,19 @@ async function readCertificate({ cert, key, clientCa, minVersion }: CertificateF
   check(`${key} is not the key of the certificate ${cert}`, () =>
     createSecureContext({ cert: options.cert, key: options.key, minVersion }),
   );
+  if (name !== undefined && !hasName(new X509Certificate(options.cert), name))
+    throw fail('TlsError', `${cert} does not have the DNS name ${name} in its subjectAltName`);
   if (options.ca) check(`${clientCa} has no certificates in PEM`, () => new X509Certificate(options.ca as Buffer));
-  return { ...options, requestCert: clientCa !== undefined, rejectUnauthorized: clientCa !== undefined };
+  return {
+    ...options,
+    requestCert: clientCa !== undefined,
+    rejectUnauthorized: clientCa !== undefined && !refusesLater,
+  };
 }
+
+/** Returns whether a certificate has a DNS name. Its common name does not count. */
+export const hasName = (certificate: X509Certificate, name: string): boolean =>
+  certificate.checkHost(name, { subject: 'never' }) !== undefined;
 
 async function pem(file: string): Promise<Buffer> {
   try {
