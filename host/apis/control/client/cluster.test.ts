@@ -1,7 +1,7 @@
 // Processes that reach an application as other machines of its cluster do: with certificates, over TLS.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { type AddressInfo, connect as connectTcp, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,12 +9,14 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { hasOpenssl } from '../../../base/certificates/fixtures/certificates.ts';
 import { ClusterFolder } from '../../../base/certificates/fixtures/cluster-files.ts';
-import type { MemberFiles } from '../../../base/certificates/index.ts';
+import { type MemberFiles, Membership } from '../../../base/certificates/index.ts';
+import { silentLogger } from '../../../base/core/log/logger.ts';
 import { packageRoot } from '../../../base/core/package-root.ts';
 import { passageTo } from '../../../inference/rpc/fixtures/passage.ts';
 import { errorOf } from '../../../test/helpers/error-of.ts';
 import { until } from '../../../test/helpers/server.ts';
 import { skip } from '../../../test/skip.ts';
+import { startControl } from '../server/index.ts';
 import { serveSample, type Served } from './fixtures/serve-sample.ts';
 import { connect, type RunningApplication } from './index.ts';
 
@@ -101,6 +103,21 @@ Cluster('that speak plain HTTP are told so, and garbage is not answered', async 
   };
   assert.match(await answerTo('GET /version HTTP/1.1\r\nhost: x\r\n\r\n'), /HttpsExpected/);
   assert.not.match(await answerTo('\x16\x03\x01\x00\x05hello'), /HTTP/);
+});
+
+Cluster('cannot reach an application whose port is taken, which leaves nothing open', async () => {
+  const dir = await mkdtemp(join(folder, 'run-'));
+  const membership = await Membership.open(await certificates.member('other'), silentLogger);
+  const { name, message } = await errorOf(
+    startControl({
+      ...{ dir, at: { url: 'http://127.0.0.1:1', host: '127.0.0.1', port: 1 }, version: '1', log: silentLogger },
+      ...{ callback: () => {}, handlers: {} as never, remote: { host: '127.0.0.1', port, membership } },
+      limits: { header_timeout_s: 5, request_timeout_s: 5, keep_alive_timeout_s: 5 },
+    }),
+  );
+  assert.is(name, 'ListenError');
+  assert.match(message, /is already in use: .* or choose another port in cluster\.listen$/);
+  assert.equal(await readdir(dir), []);
 });
 
 Cluster('that are silent lose their connection, and are told', async () => {

@@ -84,21 +84,27 @@ export async function startControl({
     ...{ log, protocol: FRAMES },
     upgrade: (_req, res) => takeFrames(res, false),
   });
-  await server.listenOnSocket(socket, 0o600);
   const servers = [server];
-  if (remote) {
-    const { host, port, membership } = remote;
-    const far = new HttpServer(forMembers(membership, log, callback), limits, {
-      ...{ log, protocol: FRAMES, certificate: membership.certificate },
-      upgrade: forMembers(membership, log, (_req, res) => takeFrames(res, true)),
-    });
-    const { url } = await far.listen(host, port);
-    log.info('other machines of the cluster reach this application', { at: url.replace('https://', '') });
-    servers.push(far);
-  }
   const address: Address = { pid: process.pid, ...at, socket };
-  await writeFile(`${file}.new`, `${JSON.stringify(address)}\n`, { mode: 0o600 });
-  await rename(`${file}.new`, file); // atomic, so that readers find the whole file
+  try {
+    await server.listenOnSocket(socket, 0o600);
+    if (remote) {
+      const { host, port, membership } = remote;
+      const far = new HttpServer(forMembers(membership, log, callback), limits, {
+        ...{ log, protocol: FRAMES, certificate: membership.certificate },
+        upgrade: forMembers(membership, log, (_req, res) => takeFrames(res, true)),
+      });
+      const { url } = await far.listen(host, port, 'cluster.listen');
+      servers.push(far);
+      log.info('other machines of the cluster reach this application', { at: url.replace('https://', '') });
+    }
+    await writeFile(`${file}.new`, `${JSON.stringify(address)}\n`, { mode: 0o600 });
+    await rename(`${file}.new`, file); // atomic, so that readers find the whole file
+  } catch (error) {
+    for (const one of servers) one.destroy(); // removes the socket
+    await rm(`${file}.new`, { force: true });
+    throw error;
+  }
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     await rm(file, { force: true });

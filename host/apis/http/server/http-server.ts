@@ -110,9 +110,12 @@ export class HttpServer {
     });
   }
 
-  /** Listens on a port and returns the real one. Rejects with `ListenError` or `InvalidAddress`. */
-  async listen(host: string, port: number): Promise<ListeningAt> {
-    await listenOnPort(this.#server, host, port);
+  /**
+   * Listens on a port and returns the real one. Rejects with `ListenError` or `InvalidAddress`, whose messages name the
+   * setting with the address. Default: the options of `serve`.
+   */
+  async listen(host: string, port: number, setting?: string): Promise<ListeningAt> {
+    await listenOnPort(this.#server, host, port, setting);
     const bound = (this.#server.address() as AddressInfo).port;
     const name = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
     return { host, port: bound, url: `${this.#certificate ? 'https' : 'http'}://${name}:${bound}` };

@@ -9,12 +9,15 @@ export function socketPath(address: string): string | undefined {
   return address.startsWith('unix:') ? address.slice('unix:'.length) : undefined;
 }
 
-/** Listens on a port. Rejects with `ListenError` if another program uses the port, and with `InvalidAddress`. */
-export function listenOnPort(server: Server, host: string, port: number): Promise<void> {
+/**
+ * Listens on a port. Rejects with `ListenError` if another program uses the port, and with `InvalidAddress`. Messages
+ * name the setting with the address. Default: the options of `serve`.
+ */
+export function listenOnPort(server: Server, host: string, port: number, setting?: string): Promise<void> {
   return listening(
     server,
     () => server.listen({ host, port }),
-    (error) => portError(host, port, error),
+    (error) => portError({ host, port, setting }, error),
   );
 }
 
@@ -97,14 +100,18 @@ function answer(path: string): Promise<string | undefined> {
   });
 }
 
-function portError(host: string, port: number, error: NodeJS.ErrnoException): AanaError {
+function portError(
+  { host, port, setting }: { readonly host: string; readonly port: number; readonly setting: string | undefined },
+  error: NodeJS.ErrnoException,
+): AanaError {
+  const [withPort, withHost] =
+    setting === undefined ? ['with --port', 'with --host'] : [`in ${setting}`, `in ${setting}`];
   const reasons: Record<string, string> = {
     EADDRINUSE:
-      `port ${port} on ${host} is already in use: stop the program that uses it, or choose another port ` +
-      `with --port`,
-    EACCES: `port ${port} on ${host} is not allowed for this user: choose a port above 1023 with --port`,
-    EADDRNOTAVAIL: `${host} is not an address of this machine: choose another address with --host`,
-    ENOTFOUND: `the host name ${host} is not known: choose another name with --host`,
+      `port ${port} on ${host} is already in use: stop the program that uses it, or choose another port ` + withPort,
+    EACCES: `port ${port} on ${host} is not allowed for this user: choose a port above 1023 ${withPort}`,
+    EADDRNOTAVAIL: `${host} is not an address of this machine: choose another address ${withHost}`,
+    ENOTFOUND: `the host name ${host} is not known: choose another name ${withHost}`,
   };
   const isWrong = error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND';
   return fail(
