@@ -6,6 +6,8 @@ import { listening } from './listening.ts';
 
 /** Milliseconds for a handshake. */
 const HANDSHAKE_MS = 5000;
+/** Milliseconds without a byte after which the kernel asks the other machine, ten times within 10 s. */
+const KEEP_ALIVE_MS = 5000;
 
 export interface TlsListenOptions {
   /** Address of this machine. */
@@ -49,6 +51,7 @@ export async function listenWithTls({
 export function connectWithTls({ host, port }: TcpAddress, membership: Membership): TLSSocket {
   const connection = connect({ ...membership.clientOptions, host, port });
   connection.setNoDelay(true);
+  connection.setKeepAlive(true, KEEP_ALIVE_MS); // requests of HTTP have no beats
   const slow = (): void => void connection.destroy(new Error(`no handshake within ${HANDSHAKE_MS / 1000} s`));
   const timer = setTimeout(slow, HANDSHAKE_MS).unref();
   for (const event of ['secureConnect', 'close']) connection.once(event, () => clearTimeout(timer));
