@@ -33,6 +33,7 @@ import { flushLogs, standardErrorLog } from './ports/standard-error-log.ts';
 import { endpointReport } from './ports/endpoint-report.ts';
 import { LiveChanges } from './ports/live-changes.ts';
 import { modelOperations } from './ports/model-operations.ts';
+import { HostDrain } from './start/host-drain.ts';
 import { Lifecycle } from './start/lifecycle.ts';
 import { runBlocking } from './start/run-blocking.ts';
 import { Services } from './services.ts';
@@ -182,8 +183,13 @@ export class AanaApp implements AsyncDisposable {
       onApplied: () => this.#workers.applySettings(),
       log: this.#log,
     });
+    const drain = new HostDrain({
+      tasks: () => this.#services.tasks,
+      endSubscriptions: () => this.#face.endSubscriptions(),
+      log: this.#log,
+    });
     this.#workers = new ApplicationWorkers({
-      ...{ config, changes, logs, logLevels, peers, log: this.#log },
+      ...{ config, changes, logs, logLevels, peers, drain, log: this.#log },
     });
     this.#alerts = appAlerts({
       config,
@@ -199,6 +205,8 @@ export class AanaApp implements AsyncDisposable {
       changes,
       operator: this.#services.operatorChanges,
       control: this.#services.control,
+      drain,
+      workers: this.#workers,
       alerts: this.#alerts,
       logs,
       logLevels,
@@ -224,6 +232,7 @@ export class AanaApp implements AsyncDisposable {
         const { ready, away } = this.#services.deployments.readiness(deployment);
         return { ready: ready && this.#lifecycle.phase === 'deployed', away };
       },
+      drain,
       isDeployed: () => this.#lifecycle.hasStarted,
       log: inArea(everyArea, 'http'),
       telemetry: telemetry.port,
@@ -250,7 +259,7 @@ export class AanaApp implements AsyncDisposable {
     });
     if (role) {
       joinController({
-        ...{ role, services: this.#services, peers, logs, logLevels, metricsText },
+        ...{ role, services: this.#services, peers, logs, logLevels, drain, metricsText },
         listen: (server) => this.#connection.listenWith(server, role.control),
         stop: (graceMs) => void this.shutdown({ graceMs }),
       });

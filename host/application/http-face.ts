@@ -12,6 +12,7 @@ export interface HttpFaceOptions extends Pick<
   | 'openapi'
   | 'status'
   | 'readiness'
+  | 'drain'
   | 'isDeployed'
   | 'log'
   | 'telemetry'

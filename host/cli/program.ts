@@ -36,6 +36,7 @@ const GROUPS: readonly Group[] = [
       'log-levels': 'change the levels of the log until the next start, and print them',
       traces: 'print the last failed and slow requests of the application, or those of one trace with their spans',
       alerts: 'print the alerts of the application; exit code 1 while one fires',
+      drain: 'take no new requests and tasks, and wait until what runs has ended; then the application can be stopped',
       stop: 'let the application finish its running requests and end',
     },
   },

@@ -45,6 +45,8 @@ export interface HttpFace {
    * streams on which clients wait for changes of the tools.
    */
   closeSockets(graceMs: number): Promise<void>;
+  /** Ends the streams on which clients wait for changes of the tools. */
+  endSubscriptions(): void;
   /**
    * Returns middleware for another Koa application. It answers existing paths below `prefix`, and passes other requests
    * on.
@@ -97,6 +99,7 @@ export function createHttpFace(options: HttpAppOptions): HttpFace {
       mcp?.close();
       await sockets?.close(graceMs);
     },
+    endSubscriptions: () => mcp?.close(),
     dashboard: (at) => {
       const { guards, router } = dashboardOf(options, at);
       return quietly(router, guards);

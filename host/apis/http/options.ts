@@ -8,6 +8,7 @@ import type { Usage } from '../../data/usage/index.ts';
 import type { TaskQueue } from '../../data/tasks/index.ts';
 import type { Webhooks } from '../../data/webhooks/index.ts';
 import type { CorsOptions } from './guards/cors.ts';
+import type { Drain } from './guards/drain-guard.ts';
 import type { CompatStatus } from './response/error-body.ts';
 import type { OpenApiOptions } from '../openapi/index.ts';
 import type { AppStatus } from './routes/system-routes.ts';
@@ -34,6 +35,8 @@ export interface HttpAppOptions extends ForeignApis {
    * Returns whether calls are served, of one deployment or of any, and the deployments that should serve but do not.
    */
   readonly readiness: (deployment?: string) => { readonly ready: boolean; readonly away: readonly string[] };
+  /** Whether the host takes new requests. Default: it does. */
+  readonly drain?: Drain | undefined;
   /** Whether the start is over. Until then endpoints answer 503. */
   readonly isDeployed: () => boolean;
   /** Whether plugins are built after the start, whose paths nobody knows yet. Default: none is. */

@@ -16,7 +16,14 @@ import type { LogRing } from '../../base/core/log/log-ring.ts';
 import type { Logger, LogRecord } from '../../base/core/log/logger.ts';
 import { packageVersion } from '../../base/core/package-root.ts';
 import type { DeploymentManager, HandleOptionsInput } from '../../inference/deployments/index.ts';
-import type { DeploymentMethods, HttpServerLimits, OperatedApplication } from '../../apis/http/index.ts';
+import type {
+  ApplicationReport,
+  DeploymentMethods,
+  HttpServerLimits,
+  OperatedApplication,
+} from '../../apis/http/index.ts';
+import type { HostDrain } from '../start/host-drain.ts';
+import type { ApplicationWorkers } from '../workers/application-workers.ts';
 import { deploymentReports } from './deployment-reports.ts';
 import { describeConfig, redactorOf } from '../../base/config/index.ts';
 import { type KeptTraces, Profiler, traceReport } from '../../base/telemetry/index.ts';
@@ -72,6 +79,8 @@ export interface ControlledOptions {
   readonly changes: ConfigurationChanges;
   readonly operator: OperatorChanges;
   readonly control: Controller;
+  readonly drain: HostDrain;
+  readonly workers: Pick<ApplicationWorkers, 'applySettings' | 'running'>;
   readonly alerts: Alerts;
   /** The latest log lines. */
   readonly logs: LogRing;
@@ -87,6 +96,8 @@ export interface ControlledOptions {
   readonly secrets: () => readonly string[];
 }
 
+const add = (a: number, b: number): number => a + b;
+
 /** Latest log lines in a diagnosis. */
 const DIAGNOSIS_LINES = 1000;
 
@@ -97,6 +108,8 @@ export function controlledApplication({
   changes,
   operator,
   control,
+  drain,
+  workers,
   alerts,
   logs,
   logLevels,
@@ -106,6 +119,16 @@ export function controlledApplication({
   env,
   secrets,
 }: ControlledOptions): ControlledApplication & OperatedApplication {
+  const running = async (): Promise<ApplicationReport['draining']> => {
+    if (!drain.isDraining) return null;
+    const work = [drain.running(), ...(await workers.running())];
+    const sets = Object.values(deployments().status());
+    return {
+      requests: work.map(({ requests }) => requests).reduce(add, 0),
+      tasks: work.map(({ tasks }) => tasks).reduce(add, 0),
+      calls: sets.flatMap(({ queued, replicas }) => [queued, ...replicas.map(({ ongoing }) => ongoing)]).reduce(add, 0),
+    };
+  };
   return {
     logs,
     logLevels,
@@ -149,6 +172,7 @@ export function controlledApplication({
           epoch: control.epoch ?? null,
           superseded: control.superseded()?.message ?? null,
         },
+        draining: await running(),
       };
     },
     alerts: () => alerts.report(),
@@ -158,6 +182,11 @@ export function controlledApplication({
     reloadPlugins: (name) => app.reloadPlugins(name),
     handle: (name: string, retry?: HandleOptionsInput) => deployments().handle(name, retry),
     watchDeployments: (reports, signal, onSilence) => deployments().watch(reports, signal, onSilence),
+    drain: (isDraining) => {
+      drain.set(isDraining);
+      workers.applySettings();
+      return running();
+    },
     scaleDeployment: (name, replicas, by) => operator.scale(name, replicas, by),
     loadDeployment: (name, by) => operator.load(name, by),
     unloadDeployment: (name, options, by) => operator.unload(name, options, by),

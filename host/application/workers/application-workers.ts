@@ -9,6 +9,7 @@ import { type Format, mergedText } from '../../base/telemetry/index.ts';
 import type { ReloadOutcome } from '../../endpoints/plugins/set/plugin-state.ts';
 import type { ConfigurationChanges } from '../changes/configuration-changes.ts';
 import type { PeerNotifications } from './peer-notifications.ts';
+import type { HostDrain, RunningWork } from '../start/host-drain.ts';
 import { Workers } from './workers.ts';
 
 export interface ApplicationWorkersOptions {
@@ -17,6 +18,7 @@ export interface ApplicationWorkersOptions {
   readonly logs: LogRing;
   readonly logLevels: LogLevels;
   readonly peers: PeerNotifications;
+  readonly drain: Pick<HostDrain, 'isDraining'>;
   readonly log: Logger;
 }
 
@@ -42,12 +44,12 @@ export class ApplicationWorkers {
 
   /** Starts the workers of the configuration. Rejects with the error of one that cannot start. */
   async start({ server, control, folders, signal }: StartWorkersOptions): Promise<void> {
-    const { config, changes, logs, logLevels, peers, log } = this.#options;
+    const { config, changes, logs, logLevels, peers, drain, log } = this.#options;
     if (config.workers === 1) return;
     const workers = new Workers({
       ...{ count: config.workers - 1, env: childEnvironment(config), log, server },
       begin: { loadDefaults: loadDefaults(), folders, control },
-      settings: () => ({ config: changes.current, levels: logLevels.list() }),
+      settings: () => ({ config: changes.current, levels: logLevels.list(), isDraining: drain.isDraining }),
       onNotified: (message) => peers.receive(message),
       onLogged: (worker, records) => {
         for (const { level, message, fields } of records) logs.add(level, message, { ...fields, worker });
@@ -62,6 +64,14 @@ export class ApplicationWorkers {
   /** Gives the workers the settings of now. */
   applySettings(): void {
     this.#workers?.applySettings();
+  }
+
+  /** Returns what runs in the workers. One that is too busy to answer counts as one with a request. */
+  async running(): Promise<readonly RunningWork[]> {
+    if (!this.#workers) return [];
+    const answers = await this.#workers.ask('running', {});
+    const silent = Math.max(0, this.#workers.serving - answers.size);
+    return [...answers.values(), { requests: silent, tasks: 0 }];
   }
 
   /** Returns the metrics of this process together with those of its workers. */

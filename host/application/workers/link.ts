@@ -3,6 +3,7 @@ import type { Address } from '../../apis/control/index.ts';
 import type { LoadOptions } from '../../base/config/load.ts';
 import type { Config } from '../../base/config/index.ts';
 import type { ErrorRecord } from '../../base/core/errors.ts';
+import type { RunningWork } from '../start/host-drain.ts';
 import type { LogLevels } from '../../base/core/log/log-levels.ts';
 import type { LogRecord } from '../../base/core/log/logger.ts';
 import type { ReloadOutcome } from '../../endpoints/plugins/set/plugin-state.ts';
@@ -26,6 +27,8 @@ export interface WorkerStart {
 export interface Questions {
   /** The metrics of the worker as text. Undefined without metrics. */
   readonly metrics: { readonly given: { readonly format: Format }; readonly answer: string | undefined };
+  /** What runs in the worker. */
+  readonly running: { readonly given: object; readonly answer: RunningWork };
   /** Loads the newest version of one plugin, or of all. */
   readonly reload: {
     readonly given: { readonly name?: string | undefined };
@@ -38,6 +41,7 @@ export type Question = keyof Questions;
 export interface LiveSettings {
   readonly config: Config;
   readonly levels: ReturnType<LogLevels['list']>;
+  readonly isDraining: boolean;
 }
 
 export type ToWorker =

@@ -5,6 +5,7 @@ import type { DeploymentOptionsInput } from '../../inference/deployments/index.t
 import type { Services } from '../services.ts';
 import type { WorkerPart, WorkerRole } from './link.ts';
 import type { PeerNotifications } from './peer-notifications.ts';
+import type { HostDrain } from '../start/host-drain.ts';
 import { WorkerDeployments } from './worker-deployments.ts';
 
 export interface WorkerPartOptions extends Pick<WorkerPart, 'listen' | 'stop'> {
@@ -13,6 +14,7 @@ export interface WorkerPartOptions extends Pick<WorkerPart, 'listen' | 'stop'> {
   readonly peers: PeerNotifications;
   readonly logs: LogRing;
   readonly logLevels: LogLevels;
+  readonly drain: HostDrain;
   readonly metricsText: ((format: 'prometheus' | 'openmetrics') => string) | undefined;
 }
 
@@ -21,13 +23,14 @@ const LOG_EVERY_MS = 100;
 
 /** Connects an application to the controller of which its process is a worker. */
 export function joinController(options: WorkerPartOptions): void {
-  const { role, services, peers, logs, logLevels, metricsText, listen, stop } = options;
+  const { role, services, peers, logs, logLevels, drain, metricsText, listen, stop } = options;
   peers.send = (message) => role.tell({ type: 'notified', message });
   sendLogs(role, logs);
   role.part = {
     ...{ listen, stop },
     notified: (message) => peers.receive(message),
-    apply: ({ config, levels }) => {
+    apply: ({ config, levels, isDraining }) => {
+      drain.set(isDraining);
       logLevels.set(levels);
       for (const take of Object.values(services.liveSections)) take(config);
       const { deployments } = services;
@@ -37,6 +40,7 @@ export function joinController(options: WorkerPartOptions): void {
     },
     answers: {
       metrics: async ({ format }) => metricsText?.(format),
+      running: async () => drain.running(),
       reload: ({ name }) => services.pluginSet.reload(name),
     },
   };

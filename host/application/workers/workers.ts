@@ -76,6 +76,11 @@ export class Workers {
     for (const running of this.#serving().values()) send(running, { type: 'settings', ...this.#options.settings() });
   }
 
+  /** The number of workers that serve. */
+  get serving(): number {
+    return this.#serving().size;
+  }
+
   /** Asks all workers that serve. Leaves out those that end, and those that need longer than `withinMs`. */
   async ask<Q extends Question>(
     question: Q,

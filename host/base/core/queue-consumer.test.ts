@@ -43,6 +43,7 @@ class Queue {
       run: async ({ id }, signal) => {
         const work = deferred();
         this.work.set(id, work);
+        signal.throwIfAborted();
         signal.addEventListener('abort', () => work.reject(signal.reason));
         await work.promise;
       },
@@ -101,6 +102,33 @@ Consumer('claims due items when it starts, and runs a limited number of them at 
   assert.equal(queue.did(), []);
   await queue.end('a');
   assert.equal(queue.did(), ['2500 claim c']);
+});
+
+Consumer('claims nothing in a pause, and ends what a pause ends, also what was being claimed', async () => {
+  const queue = new Queue();
+  queue.add('a');
+  await queue.consumer.start();
+  await queue.pass(0);
+  queue.did();
+  queue.consumer.pause({ endsRunning: false });
+  queue.add('b');
+  queue.consumer.wake();
+  await queue.pass(5000);
+  assert.equal(queue.did(), []);
+  assert.is(queue.consumer.running.length, 1, 'what runs goes on');
+  queue.onClaim = () => queue.consumer.pause({ endsRunning: true });
+  queue.consumer.resume();
+  await queue.pass(0);
+  assert.equal(queue.did(), ['5000 claim b']);
+  assert.equal(queue.errors, [
+    ['a', SHUTDOWN],
+    ['b', SHUTDOWN],
+  ]);
+  queue.onClaim = () => {};
+  queue.add('c');
+  queue.consumer.resume();
+  await queue.pass(0);
+  assert.equal(queue.did(), ['5000 claim c', '5000 look']);
 });
 
 Consumer('claims when it is woken, and reads when an item has ended', async () => {

@@ -35,7 +35,13 @@ export interface LeaseRenewal<Item> {
   onError(error: unknown): void;
 }
 
-/** The abort reason of items that still run when the grace period of the stop is over. */
+/** A time in which nothing is claimed. */
+export interface Pause {
+  /** Whether running items are aborted with {@link SHUTDOWN}. */
+  readonly endsRunning: boolean;
+}
+
+/** The abort reason of items that still run when the grace period of the stop is over, or that a pause ends. */
 export const SHUTDOWN = fail('ShuttingDown', 'the application is shutting down');
 
 /** Some items become due without a notification: at a later time, or added by a process that cannot notify this one. */
@@ -59,6 +65,7 @@ export class QueueConsumer<Item> {
   #wake: Deferred<void> = deferred();
   #loop: Promise<void> = Promise.resolve();
   #isRenewing = false;
+  #pause: Pause | undefined;
   #unlisten: (() => void) | undefined;
 
   constructor(options: QueueConsumerOptions<Item>) {
@@ -111,6 +118,17 @@ export class QueueConsumer<Item> {
     this.#wake.resolve();
   }
 
+  /** Claims no more items until {@link resume}. */
+  pause(pause: Pause): void {
+    this.#pause = pause;
+    if (pause.endsRunning) for (const { ending } of this.#running.values()) ending.abort(SHUTDOWN);
+  }
+
+  resume(): void {
+    this.#pause = undefined;
+    this.wake();
+  }
+
   /** Aborts the signal of an item. Does nothing when the item has ended. */
   abort(item: Item, reason: unknown): void {
     this.#running.get(item)?.ending.abort(reason);
@@ -149,7 +167,7 @@ export class QueueConsumer<Item> {
   /** Claims items once. Returns the milliseconds until the next claim when nothing wakes the consumer. */
   async #claim(): Promise<number> {
     const room = this.#options.concurrency - this.#running.size;
-    if (room <= 0) return POLL_MS;
+    if (room <= 0 || this.#pause) return POLL_MS;
     // A read costs less than a claim, because writers wait for each other.
     const dueInMs = this.#expectsItems ? 0 : await this.#options.nextDueInMs();
     if (dueInMs > 0) return Math.min(dueInMs, POLL_MS);
@@ -164,6 +182,7 @@ export class QueueConsumer<Item> {
 
   #begin(item: Item): void {
     const ending = new AbortController();
+    if (this.#pause?.endsRunning) ending.abort(SHUTDOWN); // it was claimed before the pause
     const done = Promise.resolve()
       .then(() => this.#options.run(item, ending.signal))
       .catch((error: unknown) => this.#options.onRunError(error, item))

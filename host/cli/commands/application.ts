@@ -11,7 +11,7 @@ import { delay } from '../../base/core/abort.ts';
 import { AanaError } from '../../base/core/errors.ts';
 import type { LogArea, LogLevelChange } from '../../base/core/log/log-levels.ts';
 import { formatRecord, type LogLevel } from '../../base/core/log/logger.ts';
-import { deploymentsText, historyText, statusText } from './status-text.ts';
+import { deploymentsText, drainingText, historyText, statusText } from './status-text.ts';
 
 interface Output {
   readonly out: { write(text: string): unknown };
@@ -128,6 +128,36 @@ export async function applicationLogLevels(
     [level, ...Object.entries(levels).map(([area, own]) => `${area}=${own}`)].map((line) => `${line}\n`).join(''),
   );
   return 0;
+}
+
+/** Time between two looks at what still runs. */
+const LOOK_EVERY_MS = 500;
+
+/**
+ * The command `drain`. Begins the drain and waits until nothing runs, or takes the drain back. The application goes on
+ * draining when the command is ended before.
+ */
+export async function drainApplication(
+  { out, ...at }: ApplicationCommand,
+  isUndone: boolean,
+  signal: AbortSignal,
+): Promise<number> {
+  const operator = await OperatorClient.open(at);
+  let { draining } = await operator.ask('put /api/drain', { body: { draining: !isUndone } });
+  let last = '';
+  while (draining && !signal.aborted) {
+    const text = drainingText(draining);
+    if (text !== last) out.write(`${text}\n`);
+    last = text;
+    if (Object.values(draining).every((count) => count === 0)) {
+      out.write('nothing runs: "aana-host stop" stops the application, "aana-host drain --undo" takes this back\n');
+      return 0;
+    }
+    await delay(LOOK_EVERY_MS, signal).catch(() => {});
+    ({ draining } = (await operator.ask('get /api/application', {})).application);
+  }
+  if (!draining) out.write('the application takes new requests and tasks\n');
+  return draining || !isUndone ? 1 : 0;
 }
 
 /** The command `stop`. Shuts the application down and waits for its end. */

@@ -28,6 +28,7 @@ const application: ApplicationReport = {
   deployments: [],
   devices: [],
   controller: { epoch: 1, superseded: null },
+  draining: null,
 };
 
 Text('is a table for each deployment', () => {
@@ -96,6 +97,13 @@ Text('shows why an application without deployments is unhealthy', () => {
     statusText({ ...application, status: 'UNHEALTHY', phase: 'NOT_STARTED', message: 'Error: app (NOT_STARTED): ' }),
     `app at http://127.0.0.1:8000: UNHEALTHY\n  NOT_STARTED, aana-host 0.1.0, process 4021\n  Error: app ` +
       `(NOT_STARTED):\n`,
+  );
+});
+
+Text('says what still runs in an application that drains', () => {
+  assert.match(
+    statusText({ ...application, draining: { requests: 2, tasks: 1, calls: 0 } }),
+    /process 4021\n {2}draining: 2 requests, 1 task and 0 calls run\n$/,
   );
 });
 

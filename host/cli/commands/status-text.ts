@@ -15,6 +15,7 @@ export function statusText({
   message,
   deployments,
   controller,
+  draining,
 }: ApplicationReport): string {
   const head =
     `${name} at ${url}: ${status}\n  ${phase === status ? '' : `${phase}, `}aana-host ${version}, ` +
@@ -30,7 +31,14 @@ export function statusText({
     );
   });
   const lost = controller.superseded === null ? '' : wrapped(controller.superseded, '  ');
-  return head + lost + own + parts.join('');
+  const drain = draining ? wrapped(drainingText(draining), '  ') : '';
+  return head + lost + drain + own + parts.join('');
+}
+
+/** Returns what runs in an application that drains, for people. */
+export function drainingText({ requests, tasks, calls }: NonNullable<ApplicationReport['draining']>): string {
+  const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+  return `draining: ${counted(requests, 'request')}, ${counted(tasks, 'task')} and ${counted(calls, 'call')} run`;
 }
 
 /** Returns a line for each deployment, for people. */

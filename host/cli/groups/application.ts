@@ -5,6 +5,7 @@ import {
   applicationLogs,
   applicationStatus,
   deploymentHistory,
+  drainApplication,
   listDeployments,
   loadDeployment,
   scaleDeployment,
@@ -120,6 +121,12 @@ export function addApplicationCommands(root: Command, command: MakeCommand, stat
     .option('--json', 'print JSON')
     .action(async (options: Options) => {
       state.exitCode = await applicationAlerts(applicationOf(options), options['json'] === true);
+    });
+  add('drain')
+    .option('--undo', 'take new requests and tasks again')
+    .action(async (options: Options) => {
+      const isUndone = options['undo'] === true;
+      state.exitCode = await untilSignal((signal) => drainApplication(applicationOf(options), isUndone, signal));
     });
   addHere('stop')
     .option(

@@ -121,6 +121,17 @@ export class TaskQueue implements ForCallers<UserTasks> {
     await Promise.all([this.#runners.stop(graceMs), this.#sweeper.stop()]);
   }
 
+  /** Claims no more tasks, which other hosts may run, or claims them again. Running tasks end by themselves. */
+  drain(isDraining: boolean): void {
+    if (isDraining) this.#runners.pause();
+    else this.#runners.resume();
+  }
+
+  /** The number of tasks that run here. */
+  get running(): number {
+    return this.#runners.running;
+  }
+
   as(caller: Caller): UserTasks {
     return new UserTasks(this.#shared, caller);
   }

@@ -10,7 +10,7 @@ import {
 import { newLeaseOwner } from '../../base/core/ids.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import { traceFields } from '../../base/core/request-context.ts';
-import { QueueConsumer, SHUTDOWN } from '../../base/core/queue-consumer.ts';
+import { type Pause, QueueConsumer, SHUTDOWN } from '../../base/core/queue-consumer.ts';
 import { type EndpointRegistry, invoke } from '../../endpoints/registry/index.ts';
 import {
   type ClaimedTask,
@@ -108,6 +108,20 @@ export class TaskRunner {
    */
   stop(graceMs: number): Promise<void> {
     return this.#consumer.stop(graceMs);
+  }
+
+  /** See {@link QueueConsumer.pause}. A task that is ended goes back to the queue. */
+  pause(pause: Pause): void {
+    this.#consumer.pause(pause);
+  }
+
+  resume(): void {
+    this.#consumer.resume();
+  }
+
+  /** The number of attempts that run here. */
+  get running(): number {
+    return this.#consumer.running.length;
   }
 
   /** Called when there may be a new task. */

@@ -34,7 +34,7 @@ export class TaskRunners {
 
   /** See {@link TaskRunner.start}. */
   async start(): Promise<void> {
-    await Promise.all([this.#endpoints.start(), ...this.#hostWork.map(({ runner }) => runner.start())]);
+    await Promise.all(this.#all().map((runner) => runner.start()));
   }
 
   /** See {@link TaskRunner.stop}. Work that continues goes back to the queue at once. */
@@ -45,15 +45,33 @@ export class TaskRunners {
     ]);
   }
 
+  /** Claims no more tasks until {@link resume}. Work that continues goes back to the queue at once. */
+  pause(): void {
+    this.#endpoints.pause({ endsRunning: false });
+    for (const { runner, continues } of this.#hostWork) runner.pause({ endsRunning: continues });
+  }
+
+  resume(): void {
+    for (const runner of this.#all()) runner.resume();
+  }
+
+  /** The number of attempts that run here. */
+  get running(): number {
+    return this.#all().reduce((sum, { running }) => sum + running, 0);
+  }
+
   /** Called when there may be a new task. */
   look(): void {
-    this.#endpoints.look();
-    for (const { runner } of this.#hostWork) runner.look();
+    for (const runner of this.#all()) runner.look();
   }
 
   /** See {@link TaskRunner.runs}. */
   runs(id: string): boolean {
-    return this.#endpoints.runs(id) || this.#hostWork.some(({ runner }) => runner.runs(id));
+    return this.#all().some((runner) => runner.runs(id));
+  }
+
+  #all(): TaskRunner[] {
+    return [this.#endpoints, ...this.#hostWork.map(({ runner }) => runner)];
   }
 }
 

@@ -1,5 +1,6 @@
 import type { Context } from 'koa';
 import { apiKeyGuard } from './api-key-guard.ts';
+import { drainGuard } from './drain-guard.ts';
 import { clientSecretGuard } from './client-secret-guard.ts';
 import { CLOSED, cors } from './cors.ts';
 import { trustProxies } from './forwarded.ts';
@@ -30,6 +31,7 @@ export function guardsOf(options: HttpAppOptions, listensAt?: string): readonly 
     telemetry = noTelemetry,
     clientSecrets,
     needsSubscription,
+    drain,
   } = options;
   const checksHost = listensAt !== undefined || allowedHosts.length > 0;
   return [
@@ -37,6 +39,7 @@ export function guardsOf(options: HttpAppOptions, listensAt?: string): readonly 
     securityHeaders(hstsMaxAgeS),
     ...(checksHost ? [hostGuard({ allowedHosts, listensAt, hasApiKeys: apiKeys !== undefined })] : []),
     cors(origins),
+    ...(drain ? [drainGuard(drain)] : []),
     ...(clientSecrets ? [clientSecretGuard(clientSecrets, apiKeys !== undefined)] : []),
     ...(apiKeys ? [apiKeyGuard(apiKeys, options)] : []),
     ...(apiKeys && needsSubscription ? [subscriptionGuard(needsSubscription)] : []),

@@ -8,11 +8,12 @@ const AWAY = z
   .array(z.string())
   .optional()
   .describe('Started deployments that do not serve at the moment. Absent when all serve.');
+const DRAINING = z.literal(true).optional().describe('Present while the host takes no new requests.');
 const READINESS = {
   200: { description: 'Ready.', schema: z.object({ ready: z.boolean(), away: AWAY }) },
   503: {
-    description: 'Starting or stopping, or no deployment serves.',
-    schema: z.object({ ready: z.boolean(), away: AWAY }),
+    description: 'Starting, draining or stopping, or no deployment serves.',
+    schema: z.object({ ready: z.boolean(), draining: DRAINING, away: AWAY }),
   },
 } as const;
 const READINESS_QUERY = z.object({
@@ -63,13 +64,18 @@ export const HEALTH_PATHS: ReadonlySet<string> = new Set(
 );
 
 /** Adds the routes that tell whether the host is up. */
-export function healthRoutes(router: HostRouter, readiness: HttpAppOptions['readiness']): void {
+export function healthRoutes(
+  router: HostRouter,
+  { readiness, drain }: Pick<HttpAppOptions, 'readiness' | 'drain'>,
+): void {
   for (const route of READY_ROUTES)
     serveRoute(router, route, ({ ctx, query: { deployment } }) => {
       ctx.set('cache-control', 'no-store');
-      const { ready, away } = readiness(deployment);
+      const { ready: serves, away } = readiness(deployment);
+      const draining = drain?.isDraining === true;
+      const ready = serves && !draining;
       if (!ready) ctx.status = 503;
-      return { ready, ...(away.length > 0 && { away }) };
+      return { ready, ...(draining && { draining }), ...(away.length > 0 && { away }) };
     });
   serveRoute(router, ALIVE_ROUTE, ({ ctx }) => {
     ctx.set('cache-control', 'no-store');

@@ -52,8 +52,7 @@ export function systemRoutes(
   mcp: McpService | undefined,
   sockets: Sockets | undefined,
 ): HostRouter {
-  const { registry, status, readiness, title, tasks, webhooks, includeStacktrace, apiKeys, rateLimits, redocBundle } =
-    options;
+  const { registry, status, title, tasks, webhooks, includeStacktrace, apiKeys, rateLimits, redocBundle } = options;
   const router = new HostRouter();
   const links = {
     docs: '/docs',
@@ -82,7 +81,7 @@ export function systemRoutes(
     }),
   );
   versionRoute(router, options.version);
-  healthRoutes(router, readiness);
+  healthRoutes(router, options);
   serveRoute(
     router,
     {

@@ -84,6 +84,7 @@ export class Sockets {
   /** Runs the protocol of a socket to the end of the connection. Never rejects. */
   async #converse(ctx: Context, socket: OpenSocket, route: SocketRoute, run: RunProtocol): Promise<void> {
     this.#open.add(socket);
+    const end = this.#options.drain?.begin();
     const startedAt = performance.now();
     const { log, includeStacktrace } = this.#options;
     const { requestId, traceparent } = socket.context;
@@ -102,6 +103,7 @@ export class Sockets {
     const { userId, keyId } = callerOf(ctx);
     keepMeter(ctx)?.finish({ source: 'socket', userId, keyId, route: ctx.path, outcome: outcomeOf(code) });
     this.#open.delete(socket);
+    end?.();
     log.info('socket closed', { ...about, code, ms: Math.round(performance.now() - startedAt) });
   }
 

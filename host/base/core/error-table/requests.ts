@@ -99,6 +99,11 @@ export const REQUESTS = {
   },
   // The application.
   NotReady: { kind: 'unavailable', when: 'The application is starting, or is still building plugins.', original: 503 },
+  HostDraining: {
+    kind: 'unavailable',
+    when: 'An operator drains the host, which takes no new requests and calls. Another host may take them.',
+    original: 503,
+  },
   ShuttingDown: { kind: 'unavailable', when: 'The application is shutting down.', original: 503 },
   RuntimeError: {
     kind: 'bad-request',

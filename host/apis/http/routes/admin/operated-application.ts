@@ -36,6 +36,8 @@ export interface OperatedApplication {
   describe(): readonly DeploymentMethods[];
   /** Throws `DeploymentNotFound`, which names all deployments. */
   handle(name: string): unknown;
+  /** Lets all processes take no new requests and tasks, or take them again. Returns what runs. */
+  drain(isDraining: boolean): Promise<ApplicationReport['draining']>;
   /** `by` says who changes the deployment, for its history. */
   scaleDeployment(name: string, replicas: number, by: string): Promise<void>;
   loadDeployment(name: string, by: string): Promise<void>;

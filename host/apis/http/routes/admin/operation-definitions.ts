@@ -8,6 +8,7 @@ import {
   ApplicationReport,
   DeploymentHistory,
   DeploymentMethods,
+  Draining,
   EndpointReport,
   PluginStatus,
 } from './values/reports.ts';
@@ -77,6 +78,16 @@ export const OPERATION_ROUTES = {
     answers: {
       200: { description: 'The states.', schema: ApplicationState, type: 'text/event-stream' },
     },
+    fails: [500],
+  },
+  drain: {
+    id: 'drain_application',
+    at: 'put /api/drain',
+    summary:
+      'Take no new requests, tasks and calls in all processes of the application, while what runs ends; or take them ' +
+      'again',
+    body: z.strictObject({ draining: z.boolean() }),
+    answers: answers('It is so from now on.', z.object({ draining: Draining })),
     fails: [500],
   },
   alerts: {

@@ -54,6 +54,11 @@ export function operationRoutes(
       onFailure: (error) => log.warn('the stream of states ended', { error }),
     });
   });
+  serveRoute(router, OPERATION_ROUTES.drain, async ({ ctx }) => {
+    const { draining } = await inputOf(ctx, OPERATION_ROUTES.drain.body);
+    log.info('drain changed by an admin', { draining, key: callerOf(ctx).keyId });
+    return { draining: await application.drain(draining) };
+  });
   serveRoute(router, OPERATION_ROUTES.alerts, ({ ctx }) => {
     ctx.set('cache-control', 'no-store');
     return application.alerts();

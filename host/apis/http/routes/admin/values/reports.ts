@@ -133,6 +133,15 @@ export const DeploymentReport = z.object({
 });
 export type DeploymentReport = z.infer<typeof DeploymentReport>;
 
+export const Draining = z
+  .object({
+    requests: z.int().describe('Requests and WebSockets that may compute or store something.'),
+    tasks: z.int(),
+    calls: z.int().describe('Calls of deployments, also those of other processes, that run or wait.'),
+  })
+  .nullable()
+  .describe('What still runs while the application takes no new requests and tasks; null if it takes them.');
+
 /** A running application. */
 export const ApplicationReport = z.object({
   name: z.string(),
@@ -151,6 +160,7 @@ export const ApplicationReport = z.object({
     epoch: z.int().nullable().describe('The number of this start. Null if changes of deployments are not kept.'),
     superseded: z.string().nullable().describe('Why this host changes and starts no replicas; null if it does.'),
   }),
+  draining: Draining,
 });
 export type ApplicationReport = z.infer<typeof ApplicationReport>;
 
