@@ -8,14 +8,15 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { distinct, shapeOf } from './json-shape.ts';
 import { NOT_INSTALLED } from './locked-packages.ts';
 import { packRelease } from './pack-release.ts';
 import { loadConfig } from '../../host/base/config/index.ts';
 import { packageRoot } from '../../host/base/core/package-root.ts';
 import { PREBUILT_PACKAGE } from '../../host/setup/native-build/index.ts';
 import { startExample } from '../../host/test/helpers/embed-example.ts';
-import { speechPath } from '../../host/test/helpers/media/media.ts';
-import { freePort, post, until } from '../../host/test/helpers/server.ts';
+import { speechPath, talkWithSlides } from '../../host/test/helpers/media/media.ts';
+import { freePort, post, streamed, until } from '../../host/test/helpers/server.ts';
 
 const exec = promisify(execFile);
 const Package = suite('the package outside of the repository');
@@ -257,6 +258,63 @@ Package('serves the library of videos from an empty folder, which finds what rea
     const asked = (await (await post(`${url}/library/ask`, question)).json()) as { answer: string; sources: Passage[] };
     assert.ok(asked.answer.trim().length > 0);
     assert.is(asked.sources[0]?.text, found.passages[0]!.text);
+  });
+});
+
+/** What the original's "chat with video" answers, by the path. A stream has the shapes of its values in order. */
+const CHAT_WITH_VIDEO = {
+  '/video/index_stream': [
+    { media_id: 'string', metadata: { title: 'string', description: 'string', duration: 'number' } },
+    {
+      transcription: { text: 'string' },
+      segments: [
+        {
+          text: 'string',
+          time_interval: { start: 'number', end: 'number' },
+          confidence: 'number',
+          no_speech_confidence: 'number',
+          words: [],
+          speaker: null,
+        },
+      ],
+      transcription_info: { language: 'string', language_confidence: 'number' },
+    },
+    { captions: ['string'], timestamps: ['number'] },
+    { transcription_id: 'number', caption_ids: ['number'] },
+  ],
+  '/video/status': { status: 'string' },
+  '/video/metadata': { metadata: { title: 'string', description: 'string', duration: 'number' } },
+  '/video/chat_stream': [{ completion: 'string' }],
+  '/video/delete': { media_id: 'string' },
+};
+
+Package('serves chats with videos in the shapes of the original from an empty folder', async () => {
+  const project = join(folder, 'chat');
+  await mkdir(project);
+  await cp(join(packageRoot, 'examples/video-chat/aana.config.json'), join(project, 'aana.config.json'));
+  await whileServed(project, installed('plugins/video-chat'), async (url) => {
+    const ask = async (path: string, body: object, clip?: Uint8Array): Promise<readonly unknown[]> => {
+      const form = new FormData();
+      form.set('body', JSON.stringify(body));
+      if (clip) form.set('clip', new Blob([new Uint8Array(clip)]), 'talk.mp4');
+      return streamed<unknown>(await fetch(`${url}${path}`, { method: 'POST', body: form }));
+    };
+    const id = { media_id: 'talk' };
+    const bodies: Record<keyof typeof CHAT_WITH_VIDEO, object> = {
+      '/video/index_stream': { video: { content: 'clip', ...id } },
+      '/video/status': id,
+      '/video/metadata': id,
+      '/video/chat_stream': { ...id, question: 'Who is asked?', sampling_params: { max_tokens: 8 } },
+      '/video/delete': id,
+    };
+    for (const [path, shape] of Object.entries(CHAT_WITH_VIDEO)) {
+      const clip = path === '/video/index_stream' ? await talkWithSlides() : undefined;
+      const values = await ask(path, bodies[path as keyof typeof bodies], clip);
+      assert.equal(distinct(values.map(shapeOf)), [shape].flat(), `${path}: ${JSON.stringify(values)}`);
+    }
+    const [gone] = await ask('/video/status', id);
+    const { error, data } = gone as { error: string; data: { id: string } };
+    assert.equal([error, data.id], ['NotFoundException', 'talk']);
   });
 });
 
