@@ -6,5 +6,6 @@ int main() {
   aana::test::TestAnswers();
   aana::test::TestCallGrammar();
   aana::test::TestShortening();
+  aana::test::TestSharedCopies();
   return aana::test::ExitStatus();
 }

@@ -6,5 +6,6 @@ void TestPrompts();
 void TestAnswers();
 void TestCallGrammar();
 void TestShortening();
+void TestSharedCopies();
 
 }  // namespace aana::test

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "binding/values.h"
+#include "core/llama/vision/shared_copies.h"
 
 namespace aana {
 namespace {
@@ -58,9 +58,10 @@ llama::Image ToImage(const Napi::Object& object) {
   image.width = static_cast<uint32_t>(Int(object, "width", 1, kMostPixels));
   image.height = static_cast<uint32_t>(Int(object, "height", 1, kMostPixels));
   const auto pixels = BytesOf(object, "pixels", size_t{3} * image.width * image.height, "an image");
-  image.pixels = std::make_shared<const std::vector<uint8_t>>(pixels.Data(), pixels.Data() + pixels.ElementLength());
   const auto digest = BytesOf(object, "digest", sizeof(image.digest), "an image");
   std::memcpy(image.digest.data(), digest.Data(), sizeof(image.digest));
+  thread_local llama::SharedCopies<uint8_t> copies;
+  image.pixels = copies.Of(image.digest, pixels.Data(), pixels.ElementLength());
   return image;
 }
 
@@ -74,9 +75,10 @@ llama::Sound ToSound(const Napi::Object& object) {
     throw Napi::RangeError::New(object.Env(), "audio has no samples, or more than a day of them");
   if (!std::all_of(begin, end, [](float sample) { return std::isfinite(sample); }))
     throw Napi::RangeError::New(object.Env(), "audio has a sample that is not finite");
-  sound.samples = std::make_shared<const std::vector<float>>(begin, end);
   const auto digest = BytesOf(object, "digest", sizeof(sound.digest), "audio");
   std::memcpy(sound.digest.data(), digest.Data(), sizeof(sound.digest));
+  thread_local llama::SharedCopies<float> copies;
+  sound.samples = copies.Of(sound.digest, begin, samples.ElementLength());
   return sound;
 }
 
