@@ -80,7 +80,7 @@ export interface ControlledOptions {
   readonly operator: OperatorChanges;
   readonly control: Controller;
   readonly drain: HostDrain;
-  readonly workers: Pick<ApplicationWorkers, 'applySettings' | 'running'>;
+  readonly workers: Pick<ApplicationWorkers, 'applySettings' | 'list' | 'running'>;
   readonly alerts: Alerts;
   /** The latest log lines. */
   readonly logs: LogRing;
@@ -163,6 +163,7 @@ export function controlledApplication({
         version: packageVersion(),
         url: app.url ?? '',
         pid: process.pid,
+        workers: workers.list(),
         status,
         phase: states['app']?.status ?? '',
         message,

@@ -66,11 +66,16 @@ export class ApplicationWorkers {
     this.#workers?.applySettings();
   }
 
+  /** Returns the workers that serve. */
+  list(): { readonly worker: number; readonly pid: number }[] {
+    return [...(this.#workers?.pids() ?? [])].map(([worker, pid]) => ({ worker, pid }));
+  }
+
   /** Returns what runs in the workers. One that is too busy to answer counts as one with a request. */
   async running(): Promise<readonly RunningWork[]> {
     if (!this.#workers) return [];
     const answers = await this.#workers.ask('running', {});
-    const silent = Math.max(0, this.#workers.serving - answers.size);
+    const silent = Math.max(0, this.#workers.pids().size - answers.size);
     return [...answers.values(), { requests: silent, tasks: 0 }];
   }
 

@@ -279,6 +279,17 @@ Serving('shows and changes the application at any of its processes, to admins al
       records.some(({ fields }) => fields.path === '/who' && fields.worker === worker);
     return of(undefined) && of(1);
   });
+  for (const worker of [0, 1]) {
+    const answer = await send(server, `/api/logs?worker=${worker}`, undefined, headersOf(admin));
+    const { records } = JSON.parse(answer.body) as { records: { fields: { worker?: number } }[] };
+    assert.ok(records.length > 0 && records.every(({ fields }) => (fields.worker ?? 0) === worker));
+  }
+  assert.is((await send(server, '/api/logs?worker=one', undefined, headersOf(admin))).status, 422);
+  const { application } = await askOperator({ runtimeDir }, 'get /api/application', {});
+  assert.equal(
+    application.workers.map(({ worker, pid }) => [worker, isRunning(pid)]),
+    [[1, true]],
+  );
 
   assert.is((await put('/api/deployments/talk/replicas', { replicas: 2 })).status, 200);
   await until(async () => {

@@ -76,9 +76,9 @@ export class Workers {
     for (const running of this.#serving().values()) send(running, { type: 'settings', ...this.#options.settings() });
   }
 
-  /** The number of workers that serve. */
-  get serving(): number {
-    return this.#serving().size;
+  /** Returns the process ids of the workers that serve. */
+  pids(): ReadonlyMap<number, number> {
+    return new Map([...this.#serving()].map(([worker, { child }]) => [worker, child.pid ?? 0]));
   }
 
   /** Asks all workers that serve. Leaves out those that end, and those that need longer than `withinMs`. */

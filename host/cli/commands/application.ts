@@ -93,6 +93,7 @@ export interface LogsOptions {
   readonly follow: boolean;
   readonly deployment: string | undefined;
   readonly replica?: string | undefined;
+  readonly worker?: number | undefined;
   readonly level?: LogLevel | undefined;
   readonly area?: LogArea | undefined;
   readonly format: 'text' | 'json';

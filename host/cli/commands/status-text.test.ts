@@ -22,6 +22,7 @@ const application: ApplicationReport = {
   version: '0.1.0',
   url: 'http://127.0.0.1:8000',
   pid: 4021,
+  workers: [],
   status: 'RUNNING',
   phase: 'RUNNING',
   message: '',
@@ -104,6 +105,14 @@ Text('says what still runs in an application that drains', () => {
   assert.match(
     statusText({ ...application, draining: { requests: 2, tasks: 1, calls: 0 } }),
     /process 4021\n {2}draining: 2 requests, 1 task and 0 calls run\n$/,
+  );
+});
+
+Text('names the workers', () => {
+  const workers = [1, 2].map((worker) => ({ worker, pid: 5000 + worker }));
+  assert.match(
+    statusText({ ...application, workers }),
+    /process 4021\n {2}workers: 1 \(process 5001\), 2 \(process 5002\)\n$/,
   );
 });
 

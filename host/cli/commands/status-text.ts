@@ -10,6 +10,7 @@ export function statusText({
   version,
   url,
   pid,
+  workers,
   status,
   phase,
   message,
@@ -20,6 +21,8 @@ export function statusText({
   const head =
     `${name} at ${url}: ${status}\n  ${phase === status ? '' : `${phase}, `}aana-host ${version}, ` +
     `process ${pid}\n`;
+  const others = workers.map((one) => `${one.worker} (process ${one.pid})`).join(', ');
+  const more = others === '' ? '' : wrapped(`workers: ${others}`, '  ');
   const own = deployments.length === 0 && message !== '' ? wrapped(message, '  ') : '';
   const parts = deployments.map((deployment) => {
     const { replicas, queued } = deployment;
@@ -32,7 +35,7 @@ export function statusText({
   });
   const lost = controller.superseded === null ? '' : wrapped(controller.superseded, '  ');
   const drain = draining ? wrapped(drainingText(draining), '  ') : '';
-  return head + lost + drain + own + parts.join('');
+  return head + more + lost + drain + own + parts.join('');
 }
 
 /** Returns what runs in an application that drains, for people. */

@@ -90,6 +90,7 @@ export function addApplicationCommands(root: Command, command: MakeCommand, stat
     .option('-f, --follow', 'print new lines until the application ends')
     .option('--deployment <name>', 'print only lines of this deployment')
     .option('--replica <name>', 'print only lines of this replica, such as asr_deployment#1')
+    .option('--worker <number>', 'print only lines of this worker; 0 is the controller', countOf)
     .addOption(new Option('--level <level>', 'print only lines of this level or above').choices(LEVELS))
     .addOption(new Option('--area <area>', 'print only lines of this area').choices(LOG_AREAS))
     .option('-n, --lines <number>', 'number of latest lines', countOf, 100)
@@ -100,6 +101,7 @@ export function addApplicationCommands(root: Command, command: MakeCommand, stat
         follow: options['follow'] === true,
         deployment: options['deployment'] as string | undefined,
         replica: options['replica'] as string | undefined,
+        worker: options['worker'] as number | undefined,
         level: options['level'] as LogLevel | undefined,
         area: options['area'] as LogArea | undefined,
         format: log.format,

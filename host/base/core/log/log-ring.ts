@@ -20,6 +20,8 @@ export interface ReadLogOptions {
   readonly replica?: string | undefined;
   /** Only records with this area in their fields. */
   readonly area?: string | undefined;
+  /** Only records with this worker in their fields; 0 for those without one. */
+  readonly worker?: number | undefined;
   /** Only records of this level or above. */
   readonly level?: LogLevel | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -96,12 +98,13 @@ export class LogRing {
     level = 'debug',
     ...wanted
   }: ReadLogOptions): AsyncGenerator<LogRecord, void, undefined> {
-    const { deployment, replica, area } = wanted;
+    const { deployment, replica, area, worker } = wanted;
     const isWanted = (record: KeptRecord): boolean =>
       LOG_LEVELS[record.level] >= LOG_LEVELS[level] &&
       (deployment === undefined || record.field('deployment') === deployment) &&
       (replica === undefined || record.field('replica') === replica) &&
-      (area === undefined || record.field('area') === area);
+      (area === undefined || record.field('area') === area) &&
+      (worker === undefined || (record.field('worker') ?? 0) === worker);
     let next = this.#added;
     const last = lines === 0 ? [] : this.#inOrder().filter(isWanted).slice(-lines);
     const onAbort = (): void => this.#wake();

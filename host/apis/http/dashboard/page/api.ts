@@ -62,6 +62,7 @@ export interface LogFilter {
   readonly deployment?: string | undefined;
   readonly replica?: string | undefined;
   readonly area?: string | undefined;
+  readonly worker?: string | undefined;
   readonly level?: string | undefined;
 }
 

@@ -53,6 +53,7 @@ const LOG_FILTER = {
   replica: z.string().max(200).optional().describe('Only lines of this replica, such as `asr_deployment#1`.'),
   level: LogLevel.optional().describe('Only lines of this level or above.'),
   area: LogArea.optional().describe('Only lines of this area of the host.'),
+  worker: z.int().min(0).max(1000).optional().describe('Only lines of and about this worker; 0 is the controller.'),
 };
 
 /** The routes with which admins see and change the running application. */

@@ -13,7 +13,7 @@ const AREAS = [
   ...['application', 'http', 'access', 'deployments', 'plugins', 'models'],
   ...['media', 'storage', 'tasks', 'webhooks', 'openai', 'telemetry'],
 ];
-const FILTERS = ['deployment', 'replica', 'area', 'level'] as const;
+const FILTERS = ['deployment', 'replica', 'area', 'worker', 'level'] as const;
 type Filter = Readonly<Record<(typeof FILTERS)[number], string>>;
 
 export function LogsPage(): JSX.Element {
@@ -25,7 +25,7 @@ export function LogsPage(): JSX.Element {
   const held = useRef<readonly LogRecord[] | undefined>(undefined);
   if (follows || held.current === undefined) held.current = value?.records;
   const shown = follows ? value?.records : held.current;
-  const { deployments } = state.application;
+  const { deployments, workers } = state.application;
   const replicas = deployments
     .filter(({ name }) => filter.deployment === '' || name === filter.deployment)
     .flatMap((deployment) => deployment.replicas.map(({ name }) => name));
@@ -50,6 +50,14 @@ export function LogsPage(): JSX.Element {
           onChange={(replica) => choose({ replica })}
         />
         <Choice label="Area" value={filter.area} words={AREAS} onChange={(area) => choose({ area })} />
+        {(workers.length > 0 || filter.worker !== '') && (
+          <Choice
+            label="Worker"
+            value={filter.worker}
+            words={['0', ...workers.map(({ worker }) => String(worker))]}
+            onChange={(worker) => choose({ worker })}
+          />
+        )}
         <Choice
           label="Level"
           value={filter.level}

@@ -148,6 +148,9 @@ export const ApplicationReport = z.object({
   version: z.string(),
   url: z.string(),
   pid: z.int(),
+  workers: z
+    .array(z.object({ worker: z.int().describe('From 1.'), pid: z.int() }))
+    .describe('The further processes that serve.'),
   /** Status of the application and all deployments together. */
   status: z.enum(['RUNNING', 'DEPLOYING', 'UNHEALTHY']),
   /** Phase of the application: `NOT_STARTED`, `DEPLOYING`, `RUNNING`, `DEPLOY_FAILED` or `DELETING`. */
