@@ -168,6 +168,7 @@ export class AanaApp implements AsyncDisposable {
       migrations: options.migrations,
       retryable: retryableNames(options),
       identity: () => (role ? undefined : identityOf(this.name, this.#connection.listensAt, config)),
+      isStarted: () => this.#lifecycle.hasStarted,
       telemetry: telemetry.port,
       signal: this.#lifecycle.signal,
       worker: role,

@@ -75,6 +75,8 @@ export interface ServicesOptions {
   readonly retryable?: readonly string[] | undefined;
   /** Returns how the database knows this application at its next start; undefined if it would not recognise it. */
   readonly identity?: (() => string | undefined) | undefined;
+  /** Returns whether the start of the application has succeeded. Default: it never does. */
+  readonly isStarted?: (() => boolean) | undefined;
   /** Records the work of all parts. */
   readonly telemetry: Telemetry;
   /** Aborted when the application shuts down. */
@@ -205,6 +207,7 @@ export class Services {
     this.operatorChanges = new OperatorChanges({
       ...{ storage, deployments: () => this.manager, controller: this.control, log: inArea(log, 'deployments') },
       load: (name) => this.loadOne(name),
+      isStarted: options.isStarted ?? (() => false),
     });
     this.usage = appUsage({
       ...{ config, storage: this.storage, network: this.#network, telemetry },

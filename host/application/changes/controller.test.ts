@@ -15,7 +15,10 @@ import { PostgresProxy } from '../../test/helpers/database/postgres-proxy.ts';
 import { errorOf } from '../../test/helpers/error-of.ts';
 import { until } from '../../test/helpers/server.ts';
 import { skip } from '../../test/skip.ts';
+import { DeploymentManager } from '../../inference/deployments/index.ts';
+import { SampleDeployment } from '../../inference/deployments/fixtures/sample-deployment.ts';
 import { Controller } from './controller.ts';
+import { OperatorChanges } from './operator-changes.ts';
 
 const Controllers = suite('controllers of an application');
 const postgres = await postgresDatabases();
@@ -137,6 +140,36 @@ for (const [kind, databases] of kinds) {
     await Promise.all([first.stop(), second.stop()]);
   });
 
+  Controllers(`begin with what the one before has kept meanwhile, on ${kind}`, async () => {
+    const application = known();
+    const [first, second] = [make(application, 'first'), make(application, 'second', silentLogger, other)];
+    const applied = { applied: 'other options', changedAt: 5 };
+    await first.write(async ({ wantedDeployments }) => {
+      for (const name of ['one', 'two']) await wantedDeployments.keep(application, { ...row(name, 'ann'), ...applied });
+    });
+    const deployments = new DeploymentManager({
+      log: silentLogger,
+      env: {},
+      models: { pull: async () => assert.unreachable() as never },
+    });
+    for (const name of ['one', 'two']) deployments.register(name, SampleDeployment.options({ user_config: {} }));
+    const changes = new OperatorChanges({
+      ...{ controller: second, storage: other, deployments: () => deployments, log: silentLogger },
+      ...{ load: async () => assert.unreachable(), isStarted: () => true },
+    });
+    await changes.planStarts();
+    await first.write(({ wantedDeployments }) =>
+      wantedDeployments.keep(application, { ...row('two', 'bob'), ...applied, isUnloaded: true }),
+    );
+    await changes.begin();
+    const rows = await shared.read(({ wantedDeployments }) => wantedDeployments.list(application));
+    assert.equal(rows, [
+      { ...row('one', 'ann'), changedAt: 5 },
+      { ...row('two', 'bob'), ...applied, isUnloaded: true },
+    ]);
+    await Promise.all([first.stop(), second.stop()]);
+  });
+
   Controllers(`say once that they are superseded, and keep nothing without an identity, on ${kind}`, async () => {
     const lines: string[] = [];
     const log = createLogger({ level: 'info', format: 'json', write: (line) => lines.push(line) });
@@ -187,6 +220,30 @@ for (const [kind, databases] of kinds) {
     await one.stop();
   });
 }
+
+Controllers('refuse changes while another process locks the file of SQLite', async () => {
+  const databases = sqliteDatabases();
+  const config = await databases.create();
+  const [mine, others] = [0.1, 10].map(
+    (seconds) => new Storage({ config: { ...config, connection_timeout: seconds }, log: silentLogger, sqliteModule }),
+  ) as [Storage, Storage];
+  await mine.migrate();
+  const one = new Controller({ storage: mine, application: () => 'app on 8000', log: silentLogger });
+  await one.begin();
+  const [isLocked, mayEnd] = [deferred(), deferred()];
+  const locking = others.write(async () => {
+    isLocked.resolve();
+    await mayEnd.promise;
+  });
+  await isLocked.promise;
+  assert.is((await errorOf(one.require())).name, 'DatabaseException');
+  mayEnd.resolve();
+  await locking;
+  await one.require();
+  await one.stop();
+  await Promise.all([mine.close(), others.close()]);
+  await databases.end();
+});
 
 if (typeof postgres !== 'string') {
   Controllers('of which one was cut off while another one began', async () => {

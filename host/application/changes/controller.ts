@@ -74,10 +74,13 @@ export class Controller {
     );
   }
 
-  /** Throws `ControllerSuperseded` if this host has lost the control, and the error of a database that is away. */
+  /**
+   * Throws `ControllerSuperseded` if this host has lost the control, and the error of a database that takes no changes:
+   * a file of SQLite can be read while another process locks it.
+   */
   async require(): Promise<void> {
-    await this.look();
     if (this.#successor) throw this.#successor;
+    if (this.#control) await this.write(async () => {});
   }
 
   /**

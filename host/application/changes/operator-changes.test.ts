@@ -22,10 +22,16 @@ interface Answer {
 }
 
 interface Host {
+  /** It listens. */
   readonly app: AanaApp;
   /** The messages of its log. */
   readonly messages: string[];
   ask(method: string, path: string, body?: object): Promise<Answer>;
+}
+
+interface Opening {
+  readonly at?: ConnectOptions;
+  readonly devices?: ConfigInput['devices'];
 }
 
 const Kept = suite('changes of operators over restarts');
@@ -49,12 +55,16 @@ const sample = (options: object = {}): Deployments[string] => ({
 
 const socketPath = (): string => `unix:${join(folder, 'http.sock')}`;
 
-/** Starts the application, by default always on the same socket. */
-async function start(deployments: Deployments, at: ConnectOptions = { host: socketPath() }): Promise<Host> {
+/** Opens the application, by default always on the same socket. `devices` are those of its machine. */
+async function open(
+  deployments: Deployments,
+  { at = { host: socketPath() }, devices = { gpus: [] } }: Opening = {},
+): Promise<Host> {
   const messages: string[] = [];
   const base: ConfigInput = {
     ...{ cache_dir: join(folder, 'cache'), data_dir: join(folder, 'data'), dashboard: { port: 0 } },
-    ...{ devices: { gpus: [] }, media: { temp_dir: folder }, runtime_dir: join(folder, 'run') },
+    ...{ devices, media: { temp_dir: folder }, runtime_dir: join(folder, 'run') },
+    db_config: { connection_timeout: 1 },
   };
   const config = loadConfig({ cwd: folder, env: {}, base, content: JSON.stringify({ deployments }) });
   const write = (line: string): void => void messages.push((JSON.parse(line) as { message: string }).message);
@@ -68,7 +78,6 @@ async function start(deployments: Deployments, at: ConnectOptions = { host: sock
   Object.assign(app.models, { pull: async (id: string) => ({ path: id }) });
   app.configure(config);
   await app.listen(at);
-  await app.deploy();
   const url = new URL(await app.openDashboard());
   const headers = { authorization: `Bearer ${url.hash.replace('#token=', '')}`, 'content-type': 'application/json' };
   const ask: Host['ask'] = async (method, path, body) => {
@@ -84,9 +93,15 @@ async function start(deployments: Deployments, at: ConnectOptions = { host: sock
   return { app, messages, ask };
 }
 
-async function restart(host: Host, deployments: Deployments): Promise<Host> {
+async function start(deployments: Deployments, opening: Opening = {}): Promise<Host> {
+  const host = await open(deployments, opening);
+  await host.app.deploy();
+  return host;
+}
+
+async function restart(host: Host, deployments: Deployments, opening: Opening = {}): Promise<Host> {
   await host.app.shutdown({ graceMs: 0 });
-  return start(deployments);
+  return start(deployments, opening);
 }
 
 const replicas = async ({ ask }: Host): Promise<Record<string, number | string>> => {
@@ -98,7 +113,9 @@ const replicas = async ({ ask }: Host): Promise<Record<string, number | string>>
 const LEFT = 'a deployment starts as an operator left it, not as configured';
 const OVERRIDDEN = 'the configuration has another number of replicas than before, so it counts';
 const DIFFERS = 'the configuration differs from the one that was applied last; this start has what it says';
-const told = ({ messages }: Host): string[] => messages.filter((one) => [LEFT, OVERRIDDEN, DIFFERS].includes(one));
+const LACKING = 'the replicas that an operator wants cannot be had; the deployment starts as configured';
+const told = ({ messages }: Host): string[] =>
+  messages.filter((one) => [LEFT, OVERRIDDEN, DIFFERS, LACKING].includes(one));
 const scale = async ({ ask }: Host, name: string, count: number): Promise<void> =>
   assert.is((await ask('PUT', `/deployments/${name}/replicas`, { replicas: count })).status, 200);
 const history = async ({ ask }: Host, query = ''): Promise<string[]> =>
@@ -166,7 +183,7 @@ Kept('a start says once that its configuration differs from the one that was app
 });
 
 Kept('nothing is kept on any free port', async () => {
-  const anywhere = { host: '127.0.0.1', port: 0 };
+  const anywhere = { at: { host: '127.0.0.1', port: 0 } };
   let host = await start({ one: sample() }, anywhere);
   await scale(host, 'one', 2);
   await host.app.shutdown({ graceMs: 0 });
@@ -207,6 +224,46 @@ Kept('a host that is superseded serves on, but changes and starts nothing', asyn
   await until(async () => (await errorOf(handle.call('spec', {})))?.name === 'ControllerSuperseded');
   assert.ok(await second.app.handle('one').call('spec', {}));
   assert.is(first.messages.filter((message) => message === 'this host is no longer the controller').length, 1);
+});
+
+Kept('nobody changes deployments during a start, which has the control only when it has succeeded', async () => {
+  const first = await start({ one: sample() });
+  rmSync(join(folder, 'http.sock'));
+  const second = await open({ one: sample(), stuck: sample({ user_config: { start: 'hang' } }) });
+  const starting = errorOf(second.app.deploy());
+  await until(async () => second.app.status().deployments['one']?.status === 'RUNNING');
+  for (const [method, path, body] of [
+    ['PUT', 'replicas', { replicas: 2 }],
+    ['POST', 'unload'],
+    ['POST', 'load'],
+  ] as const) {
+    const { status, body: answer } = await second.ask(method, `/deployments/one/${path}`, body);
+    assert.equal([status, answer.error], [503, 'NotReady']);
+  }
+  await second.app.shutdown({ graceMs: 0 });
+  await starting;
+  await scale(first, 'one', 2);
+  assert.equal(await history(first), ['1 1 one scale 1 to 2 dashboard']);
+});
+
+Kept('a number that cannot be had any more does not prevent a start, and is kept for the next one', async () => {
+  const roomy: Opening['devices'] = { gpus: [], memory_bytes: 2 ** 40, cpus: 4 };
+  const one = sample({ ray_actor_options: { num_cpus: 1 } });
+  let host = await start({ one, two: one }, { devices: roomy });
+  await scale(host, 'one', 3);
+  host = await restart(host, { one, two: one }, { devices: { ...roomy, cpus: 2 } });
+  assert.equal([await replicas(host), told(host)], [{ one: 1, two: 1 }, [LEFT, LACKING]]);
+  host = await restart(host, { one, two: one }, { devices: roomy });
+  assert.equal([await replicas(host), told(host)], [{ one: 3, two: 1 }, [LEFT]]);
+});
+
+Kept('a smaller number is there from the beginning of a start', async () => {
+  const devices: Opening['devices'] = { gpus: [], memory_bytes: 2 ** 40, cpus: 3 };
+  const one = sample({ ray_actor_options: { num_cpus: 1 }, num_replicas: 3 });
+  let host = await start({ one }, { devices });
+  await scale(host, 'one', 1);
+  host = await restart(host, { one, two: sample({ ray_actor_options: { num_cpus: 2 } }) }, { devices });
+  assert.equal([await replicas(host), told(host)], [{ one: 1, two: 1 }, [LEFT]]);
 });
 
 Kept.run();

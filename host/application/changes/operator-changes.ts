@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
+import { fail } from '../../base/core/errors.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import type { ChangeKind, ChangeRecord, Storage, WantedDeployment } from '../../data/storage/index.ts';
 import {
@@ -7,6 +8,7 @@ import {
   calleesFirst,
   callersOf,
   changedOptions,
+  firstReplicas,
   type DeploymentManager,
   type ReplicaRange,
 } from '../../inference/deployments/index.ts';
@@ -18,6 +20,8 @@ export interface OperatorChangesOptions {
   readonly storage: Pick<Storage, 'read'>;
   readonly deployments: () => Pick<DeploymentManager, 'registered' | 'planStart' | 'scale' | 'unload'>;
   readonly load: (name: string) => Promise<void>;
+  /** Whether the start has succeeded. */
+  readonly isStarted: () => boolean;
   readonly log: Logger;
 }
 
@@ -45,8 +49,10 @@ export class OperatorChanges {
   readonly #options: OperatorChangesOptions;
   /** The replicas that the configuration or the program asks for, as JSON, of deployments that may have others. */
   readonly #configured = new Map<string, string>();
-  /** What the start has found to be overridden by the configuration. */
-  #overridden: readonly WantedDeployment[] = [];
+  /** The rows that the start has found to be overridden by the configuration, and what is left of each. */
+  #overridden: readonly { readonly row: WantedDeployment; readonly kept: WantedDeployment }[] = [];
+  /** Replicas of deployments that start with fewer, as configured. */
+  #more: readonly { readonly deployment: string; readonly replicas: number | ReplicaRange }[] = [];
 
   constructor(options: OperatorChangesOptions) {
     this.#options = options;
@@ -60,20 +66,47 @@ export class OperatorChanges {
     this.#plan(await storage.read(({ wantedDeployments }) => wantedDeployments.list(application)));
   }
 
+  /**
+   * Scales deployments that have started as configured to the larger numbers that operators have set. One without room
+   * stays as it is. Rejects only with the signal's reason.
+   */
+  async finishStarts(signal: AbortSignal): Promise<void> {
+    const { log } = this.#options;
+    const scaling = this.#more.map(async ({ deployment, replicas }) => {
+      try {
+        await this.#options.deployments().scale(deployment, replicas);
+      } catch (error) {
+        signal.throwIfAborted();
+        log.warn('the replicas that an operator wants cannot be had; the deployment starts as configured', {
+          ...{ deployment, replicas, error },
+        });
+      }
+    });
+    await Promise.all(scaling);
+  }
+
   /** Takes the control, when the start has succeeded. Opens the database. */
   async begin(): Promise<void> {
     const { controller } = this.#options;
     const overridden = this.#overridden;
     if (overridden.length === 0) return void (await controller.begin());
     await controller.write(async ({ wantedDeployments }, { application }) => {
-      for (const row of overridden) await wantedDeployments.keep(application, row);
+      const now = await wantedDeployments.list(application);
+      for (const { row, kept } of overridden)
+        // The host before this one may have changed it since this start has read it.
+        if (now.some((one) => isDeepStrictEqual(one, row))) await wantedDeployments.keep(application, kept);
     });
     this.#overridden = [];
   }
 
-  /** Throws `ControllerSuperseded` if this host must not change deployments. */
-  require(): Promise<void> {
-    return this.#options.controller.require();
+  /**
+   * Throws `ControllerSuperseded` if this host must not change deployments, `NotReady` during its start, and the error
+   * of a database that takes no changes.
+   */
+  async require(): Promise<void> {
+    const { controller, isStarted } = this.#options;
+    if (!isStarted()) throw fail('NotReady', 'deployments can be changed only after the start');
+    await controller.require();
   }
 
   async scale(deployment: string, replicas: number, by: string): Promise<void> {
@@ -130,7 +163,8 @@ export class OperatorChanges {
     const deployments = this.#options.deployments();
     const registered = deployments.registered();
     const unloaded = mayStayUnloaded(rows, registered);
-    const overridden: WantedDeployment[] = [];
+    const overridden: { row: WantedDeployment; kept: WantedDeployment }[] = [];
+    const more: { deployment: string; replicas: number | ReplicaRange }[] = [];
     const differing: string[] = [];
     for (const row of rows) {
       const { deployment, changedBy: changed_by } = row;
@@ -139,29 +173,31 @@ export class OperatorChanges {
       if (!isApplied) differing.push(deployment);
       const isUnloaded = unloaded.has(deployment);
       const replicas = bound && this.#replicasFor(row, bound);
-      if (
-        bound &&
-        (replicas !== undefined || isUnloaded) &&
-        deployments.planStart(deployment, { replicas, isUnloaded })
-      )
+      // More replicas than configured may have no room, which must not end the start.
+      const later = bound && !isUnloaded && replicas !== undefined && firstOf(replicas) > firstReplicas(bound.options);
+      const planned = { replicas: later ? undefined : replicas, isUnloaded };
+      if (bound && (replicas !== undefined || isUnloaded) && deployments.planStart(deployment, planned)) {
+        if (later) more.push({ deployment, replicas });
         log.info('a deployment starts as an operator left it, not as configured', {
           ...{ deployment, changed_by, changed_at: new Date(row.changedAt).toISOString() },
           ...(replicas !== undefined && { replicas }),
           ...(isUnloaded && { unloaded: true }),
         });
+      }
       const kept = {
         ...row,
         isUnloaded,
         ...(!isApplied && { applied: null }),
         ...(replicas === undefined && CONFIGURED_REPLICAS),
       };
-      if (!isDeepStrictEqual(kept, row)) overridden.push(kept);
+      if (!isDeepStrictEqual(kept, row)) overridden.push({ row, kept });
     }
     if (differing.length > 0)
       log.warn('the configuration differs from the one that was applied last; this start has what it says', {
         deployments: differing,
       });
     this.#overridden = overridden;
+    this.#more = more;
   }
 
   /** Returns the replicas that an operator has set; undefined if the configuration says something else since then. */
@@ -186,7 +222,8 @@ export class OperatorChanges {
         const rows = new Map((await wantedDeployments.list(application)).map((row) => [row.deployment, row]));
         for (const { deployment, kind, detail, wanted } of made) {
           const before = rows.get(deployment) ?? AS_CONFIGURED;
-          await wantedDeployments.keep(application, { ...before, ...wanted, deployment, changedBy: by });
+          const next = { ...before, ...wanted, deployment, changedBy: by, changedAt: undefined };
+          await wantedDeployments.keep(application, next);
           await wantedDeployments.record(application, { epoch, deployment, kind, detail, changed_by: by });
         }
       });
@@ -204,6 +241,10 @@ function replicasOf(bound: BoundDeployment | undefined): string {
   const { min_replicas, max_replicas } = scaling;
   return JSON.stringify({ min_replicas, max_replicas });
 }
+
+/** Returns how many replicas start. */
+const firstOf = (replicas: number | ReplicaRange): number =>
+  typeof replicas === 'number' ? replicas : replicas.min_replicas;
 
 function rangeText(replicas: string): string {
   const value = JSON.parse(replicas) as number | ReplicaRange;

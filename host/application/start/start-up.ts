@@ -137,6 +137,7 @@ async function startDeployments(
           );
     },
   });
+  await services.operatorChanges.finishStarts(signal);
 }
 
 /** Returns the deployments that are not left unloaded. */

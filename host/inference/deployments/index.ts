@@ -42,7 +42,7 @@ export { DeviceReport } from './placement/device-plan.ts';
 export { changedOptions, kindOfChange } from './manager/kind-of-change.ts';
 export { checkAffinity } from './placement/affinity.ts';
 export { defaultCpus } from './placement/cpu-plan.ts';
-export { DeploymentOptions, type DeploymentOptionsInput } from './class/deployment-options.ts';
+export { DeploymentOptions, type DeploymentOptionsInput, firstReplicas } from './class/deployment-options.ts';
 export type { CallLimits } from './handle/limited-handle.ts';
 export { HandleOptions, type HandleOptionsInput } from './handle/handle-options.ts';
 export { CaptionConfig, CaptionDeployment } from './builtin/caption-deployment.ts';

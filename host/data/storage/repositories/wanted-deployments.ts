@@ -59,12 +59,18 @@ export class WantedDeploymentRepository extends Repository {
     }));
   }
 
-  /** Keeps what is wanted of a deployment, or forgets it if that is what is configured. */
-  async keep(application: string, wanted: Omit<WantedDeployment, 'changedAt'>): Promise<void> {
-    const { deployment, replicas, configured, isUnloaded, applied, changedBy } = wanted;
+  /**
+   * Keeps what is wanted of a deployment, or forgets it if that is what is configured. Default of `changedAt`: now.
+   */
+  async keep(
+    application: string,
+    wanted: Omit<WantedDeployment, 'changedAt'> & { readonly changedAt?: number | undefined },
+  ): Promise<void> {
+    const { deployment, replicas, configured, isUnloaded, applied, changedBy, changedAt } = wanted;
     if (replicas === null && !isUnloaded && applied === null)
       return void (await this.connection.query(sql.forget, [application, deployment]));
-    const values = [replicas, configured, isUnloaded ? 1 : 0, applied, changedBy, this.connection.now()];
+    const at = changedAt ?? this.connection.now();
+    const values = [replicas, configured, isUnloaded ? 1 : 0, applied, changedBy, at];
     await this.connection.query(sql.keep, [application, deployment, ...values]);
   }
 
