@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { AanaError, cancelledError } from '../../base/core/errors.ts';
+import { silentLogger } from '../../base/core/log/logger.ts';
 import type { Artifact } from '../../base/schemas/index.ts';
 import { errorOf } from '../../test/helpers/error-of.ts';
 import { smallDisk } from '../../test/helpers/small-disk.ts';
@@ -30,7 +31,7 @@ Copies.before.each(async () => {
   root = join(base, 'host');
   folder = join(base, 'replica');
   await mkdir(join(root, 'scope'), { recursive: true });
-  copies = new ArtifactCopies({ folder, read: (id, from) => read(id, from) });
+  copies = new ArtifactCopies({ folder, read: (id, from) => read(id, from), log: silentLogger });
 });
 Copies.after.each(async () => {
   await copies.close();
@@ -217,7 +218,7 @@ if (!disk) skip('copies of artifacts on a full disk', 'this user may not mount a
 else {
   Copies.after(() => disk[Symbol.dispose]());
   Copies('that find no space are refused, leave nothing, and the next one that fits is made', async () => {
-    const small = new ArtifactCopies({ folder: disk.folder, read: (id, from) => read(id, from) });
+    const small = new ArtifactCopies({ folder: disk.folder, read: (id, from) => read(id, from), log: silentLogger });
     const [large, fitting] = [await made(randomBytes(400 * KIB)), await made(randomBytes(20 * KIB))];
     read = answering({ large, fitting });
     const error = await errorOf(small.path(large));

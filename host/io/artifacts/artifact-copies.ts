@@ -3,9 +3,10 @@ import { mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail, isDiskFull } from '../../base/core/errors.ts';
 import { randomSuffix } from '../../base/core/ids.ts';
+import type { Logger } from '../../base/core/log/logger.ts';
 import type { Artifact } from '../../base/schemas/index.ts';
 import { type GrowingFiles, notFound } from './find-artifact.ts';
-import { ProcessFolder } from './temp-folders.ts';
+import { ProcessFolder, removeStaleFolders } from './temp-folders.ts';
 
 const BYTES_PER_SAMPLE = 4;
 
@@ -24,6 +25,7 @@ export interface ArtifactCopiesOptions {
   /** The folder in which this process makes one of its own. */
   readonly folder: string;
   readonly read: ReadBytes;
+  readonly log: Logger;
 }
 
 /**
@@ -34,6 +36,7 @@ export class ArtifactCopies {
   readonly #options: ArtifactCopiesOptions;
   readonly #folder: ProcessFolder;
   readonly #copies = new Map<string, Copy>();
+  #hasSwept = false;
 
   constructor(options: ArtifactCopiesOptions) {
     this.#options = options;
@@ -103,6 +106,9 @@ export class ArtifactCopies {
   }
 
   #newPath(id: string): Promise<string> {
+    const { folder, log } = this.#options;
+    if (!this.#hasSwept) void removeStaleFolders(folder, log); // of processes that were killed since a host has started
+    this.#hasSwept = true;
     return this.#writing(id, async () => join(await this.#folder.path(), randomSuffix()));
   }
 

@@ -112,7 +112,9 @@ async function start(frame: StartFrame): Promise<void> {
 
 /** Loads its code once. Its schemas take longer than the rest of this process, and many replicas get no artifact. */
 function artifactsFor({ artifacts: folders = NO_FOLDERS }: StartFrame, all: Connections): Promise<ReplicaArtifacts> {
-  artifacts ??= import('./replica-artifacts.ts').then((module) => new module.ReplicaArtifacts(folders, all));
+  artifacts ??= import('./replica-artifacts.ts').then(
+    (module) => new module.ReplicaArtifacts(folders, all, remoteLogger({})),
+  );
   return artifacts;
 }
 

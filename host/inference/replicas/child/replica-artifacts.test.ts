@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { silentLogger } from '../../../base/core/log/logger.ts';
 import { systemClock } from '../../../base/core/clock.ts';
 import { cancelledError } from '../../../base/core/errors.ts';
 import type { Artifact } from '../../../base/schemas/index.ts';
@@ -25,7 +26,11 @@ let artifacts: ReplicaArtifacts;
 Artifacts.before.each(async () => {
   base = await mkdtemp(join(tmpdir(), 'aana-replica-'));
   connections = new Connections(8);
-  artifacts = new ReplicaArtifacts({ roots: [join(base, 'nowhere')], copies: join(base, 'copies') }, connections);
+  artifacts = new ReplicaArtifacts(
+    { roots: [join(base, 'nowhere')], copies: join(base, 'copies') },
+    connections,
+    silentLogger,
+  );
   connections.serve({
     hash: async ({ file }) => sha256Of(await readFile(await artifacts.path(file as Artifact))),
     steal: ({ id }, { id: call }) => connections.host.call('read_artifact', { id, from: 0 }, { call }),

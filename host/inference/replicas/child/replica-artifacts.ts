@@ -7,6 +7,7 @@ import {
   notFound,
 } from '../../../io/artifacts/index.ts';
 import { cancelledError } from '../../../base/core/errors.ts';
+import type { Logger } from '../../../base/core/log/logger.ts';
 import type { Artifact } from '../../../base/schemas/index.ts';
 import type { ServedCallFacts } from '../../rpc/call-server.ts';
 import { type ArtifactFolders, protocolError, READ_ARTIFACT } from '../../rpc/frames.ts';
@@ -22,10 +23,10 @@ export class ReplicaArtifacts {
   readonly #connections: Connections;
   readonly #copies: ArtifactCopies;
 
-  constructor({ roots, copies }: ArtifactFolders, connections: Connections) {
+  constructor({ roots, copies }: ArtifactFolders, connections: Connections, log: Logger) {
     this.#roots = roots;
     this.#connections = connections;
-    this.#copies = new ArtifactCopies({ folder: copies, read: (id, from) => this.#read(id, from) });
+    this.#copies = new ArtifactCopies({ folder: copies, read: (id, from) => this.#read(id, from), log });
     connections.onEnded = () => this.#copies.removeUnless((id) => !this.#naming(id).next().done);
   }
 
