@@ -42,7 +42,7 @@ function send(
     });
     sent.on('response', async (answer) =>
       text(answer).then(
-        (all) => resolve({ status: answer.statusCode ?? 0, body: all }),
+        (all) => resolve({ status: answer.statusCode ?? 0, body: all, requestId: answer.headers['x-request-id'] }),
         () => resolve({ status: 0, body: '' }),
       ),
     );

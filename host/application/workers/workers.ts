@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Server } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { delay, raceAbort } from '../../base/core/abort.ts';
-import { deferred } from '../../base/core/deferred.ts';
+import { type Deferred, deferred } from '../../base/core/deferred.ts';
 import { fail, fromErrorRecord } from '../../base/core/errors.ts';
 import type { Logger, LogRecord } from '../../base/core/log/logger.ts';
 import { endChild, spawnContained } from '../../base/processes/index.ts';
@@ -30,7 +30,7 @@ export interface WorkersOptions {
 interface Running {
   readonly child: ChildProcess;
   isServing: boolean;
-  readonly questions: Map<number, (answer: Extract<ToController, { type: 'answer' }>) => void>;
+  readonly questions: Map<number, Deferred<unknown>>;
 }
 
 const MAIN = fileURLToPath(new URL('./worker-main.js', import.meta.url));
@@ -124,15 +124,12 @@ export class Workers {
 
   async #ask(running: Running, question: Question, given: unknown, withinMs: number): Promise<unknown> {
     const id = (this.#asked += 1);
-    const { promise, resolve, reject } = deferred<unknown>();
-    const onExit = (): void => reject(fail('ConnectionClosed', 'the worker has ended'));
-    running.questions.set(id, ({ value, error }) => (error ? reject(fromErrorRecord(error)) : resolve(value)));
-    running.child.once('exit', onExit);
+    const answer = deferred<unknown>();
+    running.questions.set(id, answer);
     send(running, { type: 'ask', id, question, given });
     try {
-      return await raceAbort(promise, AbortSignal.timeout(withinMs));
+      return await raceAbort(answer.promise, AbortSignal.timeout(withinMs));
     } finally {
-      running.child.off('exit', onExit);
       running.questions.delete(id);
     }
   }
@@ -150,7 +147,7 @@ export class Workers {
         () => true,
         (error: unknown) => {
           if (isFirst) first.reject(error);
-          else log.error('worker not started', { worker, error });
+          else if (!this.#stopping.signal.aborted) log.error('worker not started', { worker, error });
           return false;
         },
       );
@@ -188,6 +185,7 @@ export class Workers {
     return new Promise((resolve) => {
       const end = (how: string): void => {
         this.#running.delete(worker);
+        for (const { reject } of running.questions.values()) reject(fail('ConnectionClosed', 'the worker has ended'));
         serving.reject(fail('WorkerError', `worker ${worker} ended before it served: ${how}`));
         resolve(how);
       };
@@ -203,8 +201,12 @@ export class Workers {
         return this.#tellOthers(running, message);
       case 'logged':
         return this.#options.onLogged(worker, message.records);
-      case 'answer':
-        running.questions.get(message.id)?.(message);
+      case 'answer': {
+        const { id, value, error } = message;
+        const answer = running.questions.get(id);
+        if (error) answer?.reject(fromErrorRecord(error));
+        else answer?.resolve(value);
+      }
     }
   }
 }
