@@ -33,6 +33,7 @@ function answerOf(socketPath: string, ctx: Context): Promise<IncomingMessage> {
         ...headers,
         ...(hasBody && { 'transfer-encoding': 'chunked' }),
         ...{ host: 'aana-host', [FORWARDED]: callerOf(ctx).keyId ?? '' },
+        'x-request-id': ctx.response.get('x-request-id'), // the answer has the id that is in the log of this process
       },
     });
     sent.once('response', resolve);

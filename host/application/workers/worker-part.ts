@@ -49,11 +49,12 @@ export function joinController(options: WorkerPartOptions): void {
 function sendLogs(role: WorkerRole, logs: LogRing): void {
   let records: LogRecord[] = [];
   const send = (): void => {
-    role.tell({ type: 'logged', records });
+    if (records.length > 0) role.tell({ type: 'logged', records });
     records = [];
   };
   logs.onRecord((record) => {
     if (records.length === 0) setTimeout(send, LOG_EVERY_MS).unref();
     records.push(record.whole());
   });
+  process.once('exit', send);
 }

@@ -23,6 +23,7 @@ interface Answer {
   /** 0 for a connection that broke. */
   readonly status: number;
   readonly body: string;
+  readonly requestId?: unknown;
 }
 
 /** Sends a request over a connection of its own, which goes to any of the processes. */
@@ -173,6 +174,19 @@ Serving('loses no request when a worker is told to end, and when the application
   assert.is(await server.ended(), 0);
 });
 
+Serving('answers while a worker is stopped', async () => {
+  await using server = await started();
+  const [, worker] = (await processes(server)) as [number, number];
+  process.kill(worker, 'SIGSTOP');
+  const answers = await Promise.all(Array.from({ length: 16 }, () => send(server, '/metrics')));
+  assert.equal(failed(answers), []);
+  assert.equal(failed(await Promise.all(Array.from({ length: 16 }, () => who(server)))), []);
+  process.kill(worker, 'SIGCONT');
+  await until(async () => (await send(server, '/metrics')).body.includes('{worker="1"'));
+  assert.not.match(server.output(), 'MaxListeners');
+  assert.is(await server.stop(), 0);
+});
+
 Serving('ends its workers with it, also when it is killed', async () => {
   await using server = await started({}, ['--workers', '3']);
   const workers = (await processes(server, 3)).slice(1);
@@ -229,8 +243,10 @@ Serving('shows and changes the application at any of its processes, to admins al
   /** Asks until both processes have answered often, and returns the different answers. */
   const everywhere = async (path: string, headers: object, body?: unknown): Promise<Answer[]> => {
     const answers = await Promise.all(Array.from({ length: 24 }, () => send(server, path, body, headers)));
-    return [...new Map(answers.map((answer) => [JSON.stringify(answer), answer])).values()];
+    return [...new Map(answers.map((answer) => [answer.status + answer.body, answer])).values()];
   };
+  const logged = async (): Promise<{ message: string; fields: Record<string, unknown> }[]> =>
+    (await askOperator({ runtimeDir }, 'get /api/logs', { query: { lines: 1000 } })).records;
   const put = (path: string, body: unknown): Promise<Response> =>
     fetch(`${server.url}${path}`, {
       ...{ method: 'PUT', body: JSON.stringify(body) },
@@ -254,6 +270,14 @@ Serving('shows and changes the application at any of its processes, to admins al
     JSON.stringify(unknown[0]),
   );
 
+  const ids = (
+    await Promise.all(Array.from({ length: 24 }, () => send(server, '/api/alerts', undefined, headersOf(admin))))
+  ).map(({ requestId }) => requestId);
+  await until(async () => {
+    const known = new Set((await logged()).map(({ fields }) => fields['requestId']));
+    return ids.every((id) => known.has(id));
+  });
+
   // A body of a request that has none does not become a request of its own at the controller.
   const inner = 'POST /api/stop HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n';
   for (let i = 0; i < 8; i += 1) {
@@ -272,11 +296,9 @@ Serving('shows and changes the application at any of its processes, to admins al
   }
   await until(async () => {
     await send(server, '/who', {}, headersOf(user));
-    const { records } = JSON.parse((await send(server, '/api/logs?lines=500', undefined, headersOf(admin))).body) as {
-      records: { message: string; fields: { worker?: number; path?: string } }[];
-    };
+    const records = await logged();
     const of = (worker: number | undefined) =>
-      records.some(({ fields }) => fields.path === '/who' && fields.worker === worker);
+      records.some(({ fields }) => fields['path'] === '/who' && fields['worker'] === worker);
     return of(undefined) && of(1);
   });
   for (const worker of [0, 1]) {
