@@ -70,11 +70,6 @@ export interface DeployOptions {
   readonly blocking?: boolean | undefined;
   /** Whether deployments start one after the other, in the order of registration. Default: false. */
   readonly sequential?: boolean | undefined;
-  /**
-   * What further processes need to serve the same application, for `aana-host serve`: the folders of plugins besides
-   * those of the configuration. Default: there are none.
-   */
-  readonly workers?: { readonly folders: readonly string[] } | undefined;
 }
 
 const OPTIONS: readonly string[] = [

@@ -14,7 +14,7 @@ import { type BuildOptions, writeAppConfig } from './module/build-config.ts';
 import { ApplicationWorkers } from './workers/application-workers.ts';
 import { forwardTo } from './workers/forward.ts';
 import { workerConfig } from './workers/worker-config.ts';
-import { workerRole } from './workers/link.ts';
+import { controllerFolders, workerRole } from './workers/link.ts';
 import { PeerNotifications } from './workers/peer-notifications.ts';
 import { joinController } from './workers/worker-part.ts';
 import { ConfigurationChanges } from './changes/configuration-changes.ts';
@@ -161,7 +161,7 @@ export class AanaApp implements AsyncDisposable {
       },
     });
     this.#services = new Services({
-      config,
+      config: role || controllerFolders() ? config : { ...config, workers: 1 }, // others start no workers
       log: everyArea,
       network,
       definitions: options.definitions,
@@ -577,14 +577,14 @@ export class AanaApp implements AsyncDisposable {
    * fails, everything is stopped, the state of each deployment is printed, and `FailedDeployment` or
    * `InsufficientResources` is thrown.
    */
-  async deploy({ blocking = false, sequential = false, workers }: DeployOptions = {}): Promise<this> {
+  async deploy({ blocking = false, sequential = false }: DeployOptions = {}): Promise<this> {
     this.#lifecycle.requireNew();
     if (this.attached)
       throw fail(
         'AlreadyDeployed',
         `the application at ${this.url} is already deployed; use its handles, or connect to another port`,
       );
-    const start = (): Promise<void> => this.#deploy(sequential, workers?.folders);
+    const start = (): Promise<void> => this.#deploy(sequential);
     const usesMedia = asksFor(this.#services.pluginSet.sources(), 'media');
     if (blocking)
       await runBlocking(this, start, {
@@ -655,16 +655,22 @@ export class AanaApp implements AsyncDisposable {
     return this.shutdown();
   }
 
-  async #deploy(sequential: boolean, workerFolders: readonly string[] | undefined): Promise<void> {
+  async #deploy(sequential: boolean): Promise<void> {
     const { signal } = this.#lifecycle;
+    const { workers } = this.config;
+    const folders = controllerFolders();
     await this.#lifecycle.start(async (report) => {
-      await startUp({ services: this.#services, config: this.config, log: this.#log, sequential, signal, report });
       const { shared } = this.#connection;
-      if (this.config.workers > 1 && !workerFolders && !workerRole())
-        this.#log.warn('one process serves, because only aana-host serve starts workers', {
-          workers: this.config.workers,
-        });
-      if (workerFolders && shared) await this.#workers.start({ ...shared, folders: workerFolders, signal });
+      if (workers > 1 && folders && !shared)
+        throw fail(
+          'ConfigError',
+          `runtime_dir: ${workers} workers need a control socket, which cannot be opened in it; choose another ` +
+            'folder, or set workers to 1',
+        );
+      await startUp({ services: this.#services, config: this.config, log: this.#log, sequential, signal, report });
+      if (workers > 1 && !folders && !workerRole())
+        this.#log.warn('one process serves, because only aana-host serve starts workers', { workers });
+      if (folders && shared) await this.#workers.start({ ...shared, folders, signal });
     });
     if (!workerRole()) this.#alerts.start();
     const deployments = this.#services.deployments.registered().size;

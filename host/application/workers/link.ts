@@ -82,7 +82,8 @@ export interface WorkerRole extends Pick<WorkerStart, 'worker' | 'config' | 'con
 
 /** A global symbol, because the module of an application may import another copy of this package. */
 const KEY = Symbol.for('aana-host.worker');
-type Holder = { [KEY]?: WorkerRole };
+const FOLDERS = Symbol.for('aana-host.controller');
+type Holder = { [KEY]?: WorkerRole; [FOLDERS]?: readonly string[] };
 
 /** Makes this process a worker, before its application is created. */
 export function setWorkerRole(role: WorkerRole): void {
@@ -92,4 +93,17 @@ export function setWorkerRole(role: WorkerRole): void {
 /** Returns the role of this process if it is a worker. */
 export function workerRole(): WorkerRole | undefined {
   return (globalThis as Holder)[KEY];
+}
+
+/**
+ * Makes this process one that starts the workers of its configuration, before its application is created.
+ * @param folders folders of plugins besides those of the configuration
+ */
+export function setController(folders: readonly string[]): void {
+  (globalThis as Holder)[FOLDERS] = folders;
+}
+
+/** Returns the folders of {@link setController}. Undefined in a process that starts no workers. */
+export function controllerFolders(): readonly string[] | undefined {
+  return (globalThis as Holder)[FOLDERS];
 }

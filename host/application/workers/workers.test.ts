@@ -337,6 +337,18 @@ Serving('shows and changes the application at any of its processes, to admins al
   assert.is(await server.stop(), 0);
 });
 
+Serving('has the last lines of a worker in its log', async () => {
+  const runtimeDir = mkdtempSync(join(folder, 'run-'));
+  await using server = await started({ runtime_dir: runtimeDir });
+  const [, worker] = (await processes(server)) as [number, number];
+  process.kill(worker, 'SIGTERM');
+  await server.waitFor(/worker ended; it starts again/);
+  const { records } = await askOperator({ runtimeDir }, 'get /api/logs', { query: { lines: 1000 } });
+  const said = records.filter(({ fields }) => fields['worker'] === 1).map(({ message }) => message);
+  assert.ok(said.includes('shut down'), said.join('\n'));
+  assert.is(await server.stop(), 0);
+});
+
 Serving('encrypts in all of its processes', async () => {
   if (!hasOpenssl) return skip('workers with a certificate', 'openssl is missing');
   using certificates = new CertificateFolder();
@@ -364,6 +376,28 @@ Serving('refuses what only works in one process', async () => {
     assert.is(await server.ended(), 2);
     assert.match(server.output(), `error: ${key} cannot be used with 2 workers`);
   }
+});
+
+Serving('refuses to start as one process where it cannot have a control socket', async () => {
+  const file = join(folder, 'a file');
+  writeFileSync(file, '');
+  const config = { app: APP, deployments: {}, runtime_dir: file };
+  await using server = await startServe({ plugins: [], flags: ['--workers', '2'], config });
+  assert.is(await server.ended(), 2);
+  assert.match(server.output(), 'error: runtime_dir: 2 workers need a control socket');
+});
+
+Serving('divides no limits where no workers start', async () => {
+  const file = join(folder, 'let go of tasks');
+  await using server = await serve({
+    ...{ command: 'deploy', plugins: [APP], flags: ['--workers', '4'] },
+    config: { deployments: {}, runtime_dir: mkdtempSync(join(folder, 'run-')), task_queue: { num_workers: 4 } },
+  });
+  for (let i = 0; i < 4; i += 1) assert.is((await send(server, '/hold?defer=true', { file })).status, 200);
+  await until(async () => (await send(server, '/tasks/count')).body.includes('"running":4'));
+  writeFileSync(file, '');
+  assert.match(server.output(), 'only aana-host serve starts workers');
+  assert.is(await server.stop(), 0);
 });
 
 function isRunning(pid: number): boolean {

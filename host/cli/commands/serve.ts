@@ -2,6 +2,7 @@ import { statSync } from 'node:fs';
 import { AanaApp } from '../../application/app.ts';
 import { addressToListenOn, type ConnectOptions, type DeployOptions } from '../../application/app-options.ts';
 import { loadApp } from '../../application/module/load-app.ts';
+import { setController } from '../../application/workers/link.ts';
 import type { Config } from '../../base/config/index.ts';
 import { fail } from '../../base/core/errors.ts';
 
@@ -11,11 +12,12 @@ export async function serve(config: Config, folders: readonly string[]): Promise
     if (!statSync(path, { throwIfNoEntry: false })?.isDirectory())
       throw fail('ConfigError', `media.allow_paths: there is no folder ${path}`);
   }
+  setController(folders);
   const app = config.app === null ? new AanaApp({ config }) : (await loadApp(config.app, '.')).app;
   requireOneProcess(config);
   app.configure(config).registerPlugins(...folders);
   if (config.app !== null) await app.migrate();
-  return run(app, addressToListenOn({}, config), { workers: { folders } });
+  return run(app, addressToListenOn({}, config));
 }
 
 /** Refuses what only works in one process. */
