@@ -161,9 +161,9 @@ async function readCertificate({
   };
 }
 
-/** Returns whether a certificate has a DNS name. Its common name does not count. */
+/** Returns whether a certificate has exactly this DNS name. Its common name and wildcards do not count. */
 export const hasName = (certificate: X509Certificate, name: string): boolean =>
-  certificate.checkHost(name, { subject: 'never' }) !== undefined;
+  certificate.checkHost(name, { subject: 'never', wildcards: false }) !== undefined;
 
 async function pem(file: string): Promise<Buffer> {
   try {

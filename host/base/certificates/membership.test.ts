@@ -147,6 +147,12 @@ Members('must have files that fit together', async () => {
   assert.match(await complaint({ cert: folder.file('none.pem') }), /none\.pem cannot be read/);
 });
 
+Members('are not those with a certificate for all names of a domain, such as a web server', async () => {
+  const { cert, key } = folder.make('wildcard', undefined, 'DNS:*.aana.internal');
+  const error = await errorOf(openAny({ cert, key, ca: cert, name: 'cluster.aana.internal' }));
+  assert.match(error.message, /does not have the DNS name cluster\.aana\.internal in its subjectAltName/);
+});
+
 Members('use renewed files for the next connections', async () => {
   const files = await folder.member('renewed', { from: -3, until: -1 });
   const member = await openAny(files);

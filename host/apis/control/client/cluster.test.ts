@@ -92,6 +92,19 @@ Cluster('of which none answers get a sentence', async () => {
   assert.match(http.message, /does not answer: it does not speak TLS$/);
 });
 
+for (const text of [
+  '8700',
+  '127.0.0.1',
+  ':8700',
+  'https://127.0.0.1:8700',
+  '127.0.0.1:0x21fc',
+  '127.0.0.1:70000',
+  '::1:8700',
+])
+  Cluster(`are not looked for at ${text}`, async () => {
+    assert.is((await errorOf(connect({ address: text }))).name, 'InvalidInput');
+  });
+
 Cluster('that speak plain HTTP are told so, and garbage is not answered', async () => {
   const answerTo = async (bytes: string): Promise<string> => {
     const socket = connectTcp(port, '127.0.0.1');

@@ -11,6 +11,8 @@ export interface MemberAddress {
   readonly membership: Membership;
 }
 
+const ADDRESS = /^(\[[^\]]+\]|[^:/]+):\d{1,5}$/;
+
 /**
  * Returns where an application on another machine is reached, as the member of the cluster that the settings name.
  * `address` is its `cluster.listen`, such as `10.0.0.5:8700`. Throws `InvalidInput` for another text, `ConfigError`
@@ -18,7 +20,7 @@ export interface MemberAddress {
  */
 export async function memberAddress(address: string, settings: ClusterSettings, log: Logger): Promise<MemberAddress> {
   const tcp = tcpAddress(address);
-  if (tcp.host === '' || !(tcp.port >= 1 && tcp.port <= 65_535))
+  if (!ADDRESS.test(address) || tcp.port < 1 || tcp.port > 65_535)
     throw fail('InvalidInput', `${JSON.stringify(address)} is no address of a machine with a port: 10.0.0.5:8700`);
   const files = memberFiles(settings);
   if (!files)
