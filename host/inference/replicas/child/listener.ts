@@ -3,6 +3,7 @@ import type { Server, Socket } from 'node:net';
 import type { MemberFiles } from '../../../base/certificates/index.ts';
 import { within } from '../../../base/core/clock.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
+import { sparing } from '../../../base/core/log/sparing.ts';
 import { FrameSocket } from '../../rpc/frame-socket.ts';
 import {
   type DataAnswer,
@@ -54,11 +55,12 @@ export class HostListener {
       import('../../../base/certificates/index.ts'),
       import('../../rpc/transport/tls.ts'),
     ]);
+    const warn = sparing(this.#log, 'a connection to a replica was refused');
     const { server, at } = await listenWithTls({
       host,
       membership: await Membership.open(member, this.#log),
       take: (connection) => this.#take(connection, true),
-      onRefused: (from, reason) => this.#log.warn('a connection to a replica was refused', { from, reason }),
+      onRefused: (from, reason) => warn({ from, reason }),
     });
     this.#add(server);
     return at;

@@ -132,6 +132,15 @@ Listener('ends connections that do not get to the token in time, and bounds thei
   await works();
 });
 
+Listener('writes few lines about many that are refused', async () => {
+  const refused = () => lines.filter(({ message }) => message === 'a connection to a replica was refused').length;
+  const before = refused();
+  for (let count = 0; count < 200; count += 1)
+    assert.equal(await answers(Buffer.from('no handshake'), 'result', connectTcp(tcp.port, tcp.host)), []);
+  await works(); // its lines come before this answer
+  assert.ok(refused() - before <= 100, `${refused() - before} lines`);
+});
+
 Listener('survives random bytes after the handshake, and after the token', async () => {
   const random = new Random(7);
   const whole = Buffer.concat([HELLO(), ECHO, encodeFrame({ type: 'cancel', id: 1 }), encodeFrame({ type: 'beat' })]);
