@@ -75,15 +75,16 @@ export function planFrames(options: FrameOptions, { info, start = 0 }: Probe, so
 
 function atIntervals(seconds: number, duration: number | undefined, start: number, most: number): FramePlan {
   if (duration !== undefined && seconds >= SEEK_INTERVAL_S)
-    return { kind: 'seek', times: timesOf(seconds, duration, most), which: 'first' };
+    return { kind: 'seek', times: timesOf(seconds, most), which: 'first' };
   // A microsecond earlier, because times are rounded.
   const interval = (time: string): string => `floor((${time}-${start}+1e-6)/${seconds})`;
   const select = `isnan(prev_selected_t)+gt(${interval('t')},${interval('prev_selected_t')})`;
   return { kind: 'decode', select, onlyKeyframes: false, interval: seconds, most };
 }
 
-function* timesOf(seconds: number, duration: number, most: number): Generator<number> {
-  for (let at = 0; at < most && at * seconds < duration; at++) yield at * seconds;
+/** Without an end, unless so many are wanted: some files say too short a duration. */
+function* timesOf(seconds: number, most: number): Generator<number> {
+  for (let at = 0; at < most; at++) yield at * seconds;
 }
 
 /** Returns the size of the frames: that of the track, or a smaller one with the same ratio. */

@@ -284,6 +284,42 @@ if (ffmpegPath === undefined) {
     assert.is((await errorOf(times('noise.mp4', { every: 1 }))).name, 'VideoReadingException');
   });
 
+  Frames('of a file that says a wrong duration are those that it has', async () => {
+    await make('right.mkv', ...graded('2', 45), ...h264);
+    const bytes = readFileSync(join(folder, 'right.mkv'));
+    const at = bytes.indexOf(Buffer.from([0x44, 0x89, 0x88])) + 3; // the element `Duration`, a number of 8 bytes
+    for (const [said, name] of [[20, 'short.mkv'] as const, [500, 'longer.mkv'] as const]) {
+      bytes.writeDoubleBE(1000 * said, at);
+      writeFileSync(join(folder, name), bytes);
+      assert.is((await factsOf(name)).duration, said);
+      near(await times(name, { times: [19.9, 31, 44.6, 99] }), [19.5, 31, 44.5, 44.5], `${name} at times`);
+      near(await times(name, { every: 10 }), [0, 10, 20, 30, 40], `${name} sought at a rate`);
+      assert.is((await times(name, { every: 9 })).length, 5, `${name} decoded at a rate`);
+    }
+  });
+
+  Frames('of a file whose index is broken are found, or the error says what is wrong', async () => {
+    const scrambled = (name: string, from: string, mark: string): void => {
+      const bytes = readFileSync(join(folder, from));
+      for (let at = bytes.lastIndexOf(mark, undefined, 'latin1') + 8; at < bytes.length; at++)
+        bytes[at] = (7 * bytes[at]! + 13) % 256;
+      writeFileSync(join(folder, name), bytes);
+    };
+    for (const container of ['mkv', 'avi', 'mp4']) await make(`index.${container}`, ...graded('10', 12), ...h264);
+    scrambled('broken.mkv', 'index.mkv', '\x1c\x53\xbb\x6b');
+    scrambled('broken.avi', 'index.avi', 'idx1');
+    for (const name of ['broken.mkv', 'broken.avi']) {
+      near(await times(name, { times: [5.05, 11.95] }), [5, 11.9], name);
+      near(await times(name, { every: 10 }), [0, 10], name);
+    }
+    scrambled('broken.mp4', 'index.mp4', 'stsz');
+    const bytes = readFileSync(join(folder, 'index.mp4'));
+    writeFileSync(join(folder, 'none.mp4'), bytes.subarray(0, bytes.lastIndexOf('moov')));
+    for (const name of ['broken.mp4', 'none.mp4'])
+      for (const options of [{ times: [5] }, { every: 1 }])
+        assert.is((await errorOf(times(name, options))).name, 'VideoReadingException', name);
+  });
+
   Frames('of a file without its duration cannot be chosen by count', async () => {
     await make('raw.h264', ...graded('10', 2), ...h264, '-f', 'h264');
     const error = await errorOf(times('raw.h264', { count: 2 }));

@@ -123,7 +123,8 @@ async function* sought(
   if (which === 'shown') {
     for (const time of times) {
       const frame = await decoding.shownAt(time);
-      decoding.tellDecoded(SOUGHT_FRAMES);
+      const behindEnd = Math.max(0, (frame?.time ?? 0) - (decoding.duration ?? Infinity));
+      decoding.tellDecoded(SOUGHT_FRAMES + decoding.framesIn(behindEnd));
       if (frame) yield frame;
     }
     return;
@@ -137,6 +138,15 @@ async function* sought(
     last = frame.time;
     yield frame;
   }
+}
+
+/** What decoding from one place has found. */
+interface Found {
+  readonly frame?: RawFrame | undefined;
+  /** One that begins too late: another place may have an earlier one. */
+  readonly later?: RawFrame | undefined;
+  /** Whether no place has one. */
+  readonly isNone?: boolean;
 }
 
 /** Runs ffmpeg for the frames of one track. */
@@ -209,9 +219,11 @@ class Decoding implements Pausable {
    * is usually within the last frames before; a video that stands still needs those from the key frame on.
    */
   async shownAt(time: number): Promise<RawFrame | undefined> {
-    const until = Math.min(time, this.duration ?? Infinity) + ROUNDING_S;
-    const near = until - this.#lengthOf(FRAMES_NEAR);
-    return this.#seek(until, async (place) => {
+    const until = time + ROUNDING_S;
+    // Some files say too short a duration, so frames behind it count, too.
+    const sought = Math.min(time, this.duration ?? Infinity) + ROUNDING_S;
+    const near = sought - this.#lengthOf(FRAMES_NEAR);
+    return this.#seek(sought, async (place) => {
       const { last, later } = await this.#lastUntil(until, place, this.#fromOn(near));
       const isSure = last === undefined || last.time >= near;
       return { frame: isSure ? last : (await this.#lastUntil(until, place, '1')).last, later };
@@ -230,7 +242,7 @@ class Decoding implements Pausable {
         isSure = true;
         this.#canSeek ||= place !== FROM_START;
       }
-      return {};
+      return { isNone: isSure };
     });
   }
 
@@ -261,10 +273,7 @@ class Decoding implements Pausable {
   }
 
   /** Returns the frame that `find` finds from one of the places, or else the one that begins too late. */
-  async #seek(
-    time: number,
-    find: (place: Place) => Promise<{ readonly frame?: RawFrame | undefined; readonly later?: RawFrame | undefined }>,
-  ): Promise<RawFrame | undefined> {
+  async #seek(time: number, find: (place: Place) => Promise<Found>): Promise<RawFrame | undefined> {
     let later: RawFrame | undefined;
     let failure: unknown;
     for (const place of this.#placesBefore(time)) {
@@ -274,6 +283,7 @@ class Decoding implements Pausable {
           this.#canSeek ||= place !== FROM_START;
           return found.frame;
         }
+        if (found.isNone) return undefined;
         later = found.later ?? later;
       } catch (error) {
         if (!(error instanceof AanaError) || error.name !== 'VideoReadingException') throw error;
