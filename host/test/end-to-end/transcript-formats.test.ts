@@ -1,7 +1,7 @@
 // Tests each form of a transcript with a real server, the real component and a real model. ffmpeg reads the subtitles
 // as a player does.
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { suite } from 'uvu';
@@ -65,6 +65,25 @@ Formats('carry the same words, each with its media type', async () => {
   const { text, segments } = diarized as { text: string; segments: { speaker: string }[] };
   assert.ok(wordErrors(SAMPLE_TEXT, text.replaceAll(/^\w+: /gm, '')) <= 1, text);
   assert.ok(segments.length > 0 && segments.every(({ speaker }) => speaker !== ''));
+});
+
+Formats('have embedded subtitles in the place of the speech, if the request asks for it', async () => {
+  const [plain, titles, titled] = ['plain.mp4', 'titles.srt', 'titled.mkv'].map((name) => join(folder, name));
+  await writeFile(plain!, video);
+  const lines = '1\n00:00:01,000 --> 00:00:02,500\nWritten, not said.\n';
+  await writeFile(titles!, lines);
+  execFileSync(ffmpegPath(), ['-v', 'error', '-i', plain!, '-i', titles!, '-c', 'copy', titled!]);
+  const given = async (input: object, data: Uint8Array): Promise<[number, string]> => {
+    const response = await ask({ subtitles: true, ...input }, { data });
+    return [response.status, await response.text()];
+  };
+  const file = await readFile(titled!);
+  assert.equal(await given({ format: 'srt' }, file), [200, lines]);
+  const [status, json] = await given({}, file);
+  assert.equal([status, AsrOutput.parse(JSON.parse(json)).transcription.text.trim()], [200, 'Written, not said.']);
+  const [refused, why] = await given({}, video);
+  assert.is(refused, 400);
+  assert.match(why, /VideoReadingException.*the file has no subtitles/);
 });
 
 Formats('break lines and underline words for a player', async () => {

@@ -136,6 +136,34 @@ Transcribe('asks for the times of words where subtitles need them', async () => 
   );
 });
 
+Transcribe('answers with embedded subtitles where they are asked for', async () => {
+  const subtitles = '1\n00:00:01,000 --> 00:00:02,500\n<i>Hello</i> there,\n\n2\n00:00:03,000 --> 00:00:04,000\nyou.\n';
+  const hears = transcribing(() => assert.unreachable('the speech was transcribed'));
+  const given = async (form: object): Promise<unknown> => {
+    const input = { video: { path: '/a' }, subtitles: true, ...form };
+    const fakes: FakeHost = { video: () => ({ subtitles, duration: 5 }), ...hears };
+    return (await runEndpoint(endpoint, 'transcribe_video', input, fakes)).output;
+  };
+  const { segments, ...rest } = (await given({})) as AsrOutput;
+  assert.equal(
+    segments.map(({ text, time_interval: { start, end } }) => [text.trim(), start, end]),
+    [
+      ['Hello there,', 1, 2.5],
+      ['you.', 3, 4],
+    ],
+  );
+  assert.equal(rest, {
+    transcription_info: { language: '', language_confidence: 0 },
+    transcription: { text: ' Hello there, you.' },
+  });
+  assert.equal(await given({ format: 'vtt' }), {
+    media_type: 'text/vtt',
+    text: 'WEBVTT\n\n00:00:01.000 --> 00:00:02.500\nHello there,\n\n00:00:03.000 --> 00:00:04.000\nyou.\n',
+  });
+  const { duration, text } = (await given({ format: 'verbose_json' })) as { duration: number; text: string };
+  assert.equal([duration, text], [5, 'Hello there, you.']);
+});
+
 const REFUSED: readonly [input: object, loc: readonly string[]][] = [
   [{ format: 'subtitles' }, ['format']],
   [{ format: 5 }, ['format']],
@@ -151,6 +179,9 @@ const REFUSED: readonly [input: object, loc: readonly string[]][] = [
   [{ format: 'tsv', max_line_width: 9 }, ['max_line_width']],
   [{ highlight_words: true }, ['highlight_words']],
   [{ max_words: 1 }, ['max_words']],
+  [{ subtitles: 'yes' }, ['subtitles']],
+  [{ subtitles: true, whisper_params: { language: 'en' } }, ['whisper_params']],
+  [{ subtitles: true, format: 'vtt', highlight_words: true }, ['subtitles']],
 ];
 for (const [input, loc] of REFUSED)
   Transcribe(`refuses ${JSON.stringify(input)} before it opens the video`, async () => {
