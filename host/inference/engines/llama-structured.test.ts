@@ -151,6 +151,17 @@ Structured('quotes whole words of its sources with their times, wherever max_tok
   assert.ok(counts.plain > 10 && counts.json > 10 && counts.cut > 10, JSON.stringify(counts));
 });
 
+Structured('quotes a talk of ten hours with its times', async () => {
+  const talk = Array.from({ length: 12_000 }, (_, n) => ({
+    ...{ text: ` In part ${n} we say ${7 * n} words about ${n % 97} things.`, start: 3 * n, end: 3 * n + 2.5 },
+  }));
+  const json = { type: 'array', items: { type: 'string', format: 'quote' }, minItems: 3, maxItems: 3 };
+  const form = { quote_of: [talk], json, max_words: 20 };
+  const { details } = await generate(form, { max_tokens: 200, temperature: 1, seed: 5 });
+  assert.is(details.quotations!.length, 3);
+  for (const one of details.quotations!) assert.is(quotationProblem(one, [talk], 5), undefined);
+});
+
 Structured('quotes in the strings of a schema', async () => {
   const quote = { type: 'string', format: 'quote' };
   const json = { type: 'array', items: quote, minItems: 2, maxItems: 3 };
