@@ -20,10 +20,19 @@ interface Output {
 /** A command for an application, here or on another machine. */
 export type ApplicationCommand = OperatedServer & Output;
 
+/** Changes of deployments that `status` shows. */
+const SHOWN_CHANGES = 3;
+
 /** The command `status`. Returns 0 when the application is running, and 1 when it is starting or unhealthy. */
 export async function applicationStatus({ out, ...at }: ApplicationCommand, asJson: boolean): Promise<number> {
-  const { application: report } = await askOperator(at, 'get /api/application', {});
-  out.write(asJson ? `${JSON.stringify(report, undefined, 2)}\n` : statusText(report));
+  const operator = await OperatorClient.open(at);
+  const { application: report } = await operator.ask('get /api/application', {});
+  if (asJson) out.write(`${JSON.stringify(report, undefined, 2)}\n`);
+  else {
+    // While the database is away, the rest is told.
+    const read = operator.ask('get /api/deployments/changes', { query: { limit: SHOWN_CHANGES } });
+    out.write(statusText(report, await read.catch((error: Error) => error.message)));
+  }
   return report.status === 'RUNNING' ? 0 : 1;
 }
 

@@ -32,6 +32,8 @@ const application: ApplicationReport = {
   draining: null,
 };
 
+const NONE = { epoch: 1, changes: [] };
+
 Text('is a table for each deployment', () => {
   const asr = {
     name: 'asr_deployment',
@@ -42,7 +44,7 @@ Text('is a table for each deployment', () => {
     replicas: [replica],
   };
   assert.is(
-    statusText({ ...application, deployments: [asr] }),
+    statusText({ ...application, deployments: [asr] }, NONE),
     `app at http://127.0.0.1:8000: RUNNING
   aana-host 0.1.0, process 4021
 
@@ -57,32 +59,35 @@ Text('shows waiting calls, sleeping deployments and reasons of failures within 8
   const why =
     'deployment llm_deployment failed: replica llm_deployment#1 ended three times before it was ready; it wrote: ' +
     'llama_model_load: error loading model';
-  const text = statusText({
-    ...application,
-    status: 'UNHEALTHY',
-    deployments: [
-      {
-        name: 'llm_deployment',
-        status: 'UNHEALTHY',
-        message: why,
-        queued: 3,
-        updating: null,
-        replicas: [
-          {
-            ...replica,
-            name: 'llm_deployment#1',
-            state: 'exited',
-            pid: null,
-            device: '',
-            memory_bytes: null,
-            restarts: 2,
-            message: why,
-          },
-        ],
-      },
-      { name: 'sleeping', status: 'RUNNING', message: '', queued: 0, updating: null, replicas: [] },
-    ],
-  });
+  const text = statusText(
+    {
+      ...application,
+      status: 'UNHEALTHY',
+      deployments: [
+        {
+          name: 'llm_deployment',
+          status: 'UNHEALTHY',
+          message: why,
+          queued: 3,
+          updating: null,
+          replicas: [
+            {
+              ...replica,
+              name: 'llm_deployment#1',
+              state: 'exited',
+              pid: null,
+              device: '',
+              memory_bytes: null,
+              restarts: 2,
+              message: why,
+            },
+          ],
+        },
+        { name: 'sleeping', status: 'RUNNING', message: '', queued: 0, updating: null, replicas: [] },
+      ],
+    },
+    NONE,
+  );
   assert.match(text, /^app at \S+: UNHEALTHY\n {2}RUNNING, aana-host/);
   assert.match(text, /\nllm_deployment: UNHEALTHY, 3 calls wait\n {2}deployment llm_deployment failed: /);
   assert.match(text, /\n {2}llm_deployment#1 +exited +- +- +1 +- +2\n {4}deployment llm_deployment failed/);
@@ -95,7 +100,10 @@ Text('shows waiting calls, sleeping deployments and reasons of failures within 8
 
 Text('shows why an application without deployments is unhealthy', () => {
   assert.is(
-    statusText({ ...application, status: 'UNHEALTHY', phase: 'NOT_STARTED', message: 'Error: app (NOT_STARTED): ' }),
+    statusText(
+      { ...application, status: 'UNHEALTHY', phase: 'NOT_STARTED', message: 'Error: app (NOT_STARTED): ' },
+      NONE,
+    ),
     `app at http://127.0.0.1:8000: UNHEALTHY\n  NOT_STARTED, aana-host 0.1.0, process 4021\n  Error: app ` +
       `(NOT_STARTED):\n`,
   );
@@ -103,7 +111,7 @@ Text('shows why an application without deployments is unhealthy', () => {
 
 Text('says what still runs in an application that drains', () => {
   assert.match(
-    statusText({ ...application, draining: { requests: 2, tasks: 1, calls: 0 } }),
+    statusText({ ...application, draining: { requests: 2, tasks: 1, calls: 0 } }, NONE),
     /process 4021\n {2}draining: 2 requests, 1 task and 0 calls run\n$/,
   );
 });
@@ -111,15 +119,31 @@ Text('says what still runs in an application that drains', () => {
 Text('names the workers', () => {
   const workers = [1, 2].map((worker) => ({ worker, pid: 5000 + worker }));
   assert.match(
-    statusText({ ...application, workers }),
+    statusText({ ...application, workers }, NONE),
     /process 4021\n {2}workers: 1 \(process 5001\), 2 \(process 5002\)\n$/,
   );
+});
+
+Text('ends with the last changes, or why they are unknown', () => {
+  const changed_at = Date.UTC(2026, 10, 30, 9, 12, 44);
+  const made = { number: 1, epoch: 1, deployment: 'llm', detail: '', changed_by: 'command', changed_at } as const;
+  const changes = [
+    { ...made, kind: 'unload' },
+    { ...made, kind: 'scale', detail: '1 to 2' },
+  ] as const;
+  assert.match(
+    statusText(application, { epoch: 2, changes: [...changes] }),
+    '\n\nlast changes (all: aana-host deployments history)\n' +
+      '  2026-11-30T09:12:44Z llm: unload, by command\n' +
+      '  2026-11-30T09:12:44Z llm: scale: 1 to 2, by command\n',
+  );
+  assert.match(statusText(application, 'the database is away'), /\nlast changes: unknown\n {2}the database is away\n$/);
 });
 
 Text('says that another host is the controller', () => {
   const superseded = 'process 7 of b (epoch 4) has become the controller of app on 8000; this host changes nothing';
   assert.match(
-    statusText({ ...application, controller: { epoch: 3, superseded } }),
+    statusText({ ...application, controller: { epoch: 3, superseded } }, NONE),
     /process 4021\n {2}process 7 of b \(epoch 4\) has become the controller .*\n {2}\S/,
   );
 });

@@ -4,20 +4,14 @@ import { columnsText } from '../columns.ts';
 const WIDTH = 80;
 const COLUMNS = ['replica', 'state', 'pid', 'device', 'ongoing', 'memory', 'restarts'] as const;
 
-/** Returns the status of an application for people, on lines of 80 columns unless names are long. */
-export function statusText({
-  name,
-  version,
-  url,
-  pid,
-  workers,
-  status,
-  phase,
-  message,
-  deployments,
-  controller,
-  draining,
-}: ApplicationReport): string {
+/**
+ * Returns the status of an application for people, on lines of 80 columns unless names are long. `history` has the last
+ * changes, or the reason why they cannot be read.
+ */
+export function statusText(
+  { name, version, url, pid, workers, status, phase, message, deployments, controller, draining }: ApplicationReport,
+  history: DeploymentHistory | string,
+): string {
   const head =
     `${name} at ${url}: ${status}\n  ${phase === status ? '' : `${phase}, `}aana-host ${version}, ` +
     `process ${pid}\n`;
@@ -35,8 +29,25 @@ export function statusText({
   });
   const lost = controller.superseded === null ? '' : wrapped(controller.superseded, '  ');
   const drain = draining ? wrapped(drainingText(draining), '  ') : '';
-  return head + more + lost + drain + own + parts.join('');
+  return head + more + lost + drain + own + parts.join('') + changesText(history);
 }
+
+/** Returns the last changes of operators, if there are any. */
+function changesText(history: DeploymentHistory | string): string {
+  if (typeof history === 'string') return `\nlast changes: unknown\n${wrapped(history, '  ')}`;
+  const lines = history.changes.map(
+    (change) => `${timeText(change.changed_at)} ${change.deployment}: ${whatText(change)}, by ${change.changed_by}`,
+  );
+  return lines.length === 0
+    ? ''
+    : `\nlast changes (all: aana-host deployments history)\n${lines.map((line) => wrapped(line, '  ')).join('')}`;
+}
+
+type Change = DeploymentHistory['changes'][number];
+
+const timeText = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+
+const whatText = ({ kind, detail }: Change): string => (detail === '' ? kind : `${kind}: ${detail}`);
 
 /** Returns what runs in an application that drains, for people. */
 export function drainingText({ requests, tasks, calls }: NonNullable<ApplicationReport['draining']>): string {
@@ -64,10 +75,10 @@ export function historyText({ epoch, changes }: DeploymentHistory): string {
     ['CHANGE', 'TIME', 'START', 'DEPLOYMENT', 'WHAT', 'BY'],
     ...changes.map((change) => [
       String(change.number),
-      new Date(change.changed_at).toISOString().replace(/\.\d+Z$/, 'Z'),
+      timeText(change.changed_at),
       String(change.epoch),
       change.deployment,
-      change.detail === '' ? change.kind : `${change.kind}: ${change.detail}`,
+      whatText(change),
       change.changed_by,
     ]),
   ]);

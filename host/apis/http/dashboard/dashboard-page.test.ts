@@ -5,9 +5,11 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { type Browser, findChromium, type Page, startBrowser } from '../../../test/helpers/browser.ts';
 import { until } from '../../../test/helpers/server.ts';
+import { identityOf } from '../../../application/start/identity.ts';
 import { npmPackages } from '../../../test/helpers/installed-packages.ts';
 import { skip } from '../../../test/skip.ts';
 import { Receiver } from '../../../data/webhooks/fixtures/receiver.ts';
+import { socketPath } from '../server/listening.ts';
 import { type DashboardApp, startDashboardApp } from './fixtures/dashboard-app.ts';
 
 const Dashboard = suite('the dashboard in a browser');
@@ -394,6 +396,27 @@ Dashboard('shares its token with other tabs, and asks for it where there is none
   await locked.until(`document.body.innerText.includes('this is not the token of the dashboard')`);
   await unlock(at.token);
   await locked.until(`document.querySelector('h1').innerText === 'Overview'`);
+});
+
+Dashboard('shows what operators changed, that another host is the controller, and a drain', async () => {
+  await using kept = await startDashboardApp({}, { socket: 'http.sock' });
+  const tab = await browser.open(kept.app.dashboardUrl!);
+  const says = (text: string): Promise<void> =>
+    tab.until(`document.querySelector('main')?.innerText.includes(${JSON.stringify(text)})`);
+  await tab.until(`document.querySelector('h1')?.innerText === 'Overview'`);
+  await tab.evaluate(`location.hash = '#/deployments'`);
+  await says('No operator has changed a deployment.');
+  const put = (path: string, body: object): Promise<Response> =>
+    kept.ask(path, { method: 'PUT', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } });
+  assert.is((await put('/api/deployments/sentiment/replicas', { replicas: 2 })).status, 200);
+  await says('scale: 1 to 2');
+  assert.is((await put('/api/drain', { draining: true })).status, 200);
+  await says('The application takes no new requests and tasks. Still running: 0 requests, 0 tasks, 0 calls.');
+  assert.is((await put('/api/drain', { draining: false })).status, 200);
+  const application = identityOf(kept.app.name, socketPath(kept.app.url!), kept.app.config)!;
+  await kept.app.storage.write(({ controllers }) => controllers.takeOver(application, 'process 7 of b'));
+  await says('process 7 of b (epoch 2) has become the controller');
+  assert.not.ok(await tab.evaluate(`document.querySelector('main').innerText.includes('no new requests')`));
 });
 
 Dashboard('can be used with a keyboard and a screen reader, in the dark and on a phone', async () => {

@@ -146,6 +146,10 @@ export class Api {
     return this.#send('post /api/deployments/{deployment}/unload', { params: { deployment } });
   }
 
+  deploymentChanges() {
+    return this.#send('get /api/deployments/changes', { query: { limit: 20 } });
+  }
+
   reloadPlugins(name?: string) {
     return this.#send('post /api/plugins/reload', { query: { name } });
   }

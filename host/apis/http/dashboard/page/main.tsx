@@ -12,6 +12,7 @@ import { RequestsPage } from './pages/requests.tsx';
 import { TasksPage } from './pages/tasks.tsx';
 import { WebhooksPage } from './pages/webhooks.tsx';
 import { Problem, StateBadge } from './parts.tsx';
+import { count } from './format.ts';
 import { linkTo, useRoute } from './router.ts';
 import { type Dashboard, DashboardContext, useSession } from './state.ts';
 
@@ -122,6 +123,16 @@ function Opened({ title, dashboard }: { readonly title: string; readonly dashboa
         <p class="away" role="status" hidden={dashboard.away === undefined}>
           {dashboard.away}: the facts below are old
         </p>
+        {application.controller.superseded !== null && (
+          <p class="away" role="status">
+            {application.controller.superseded}
+          </p>
+        )}
+        {application.draining && (
+          <p class="away" role="status">
+            {drainingText(application.draining)}
+          </p>
+        )}
         <h1 ref={heading} tabIndex={-1}>
           {current.title}
         </h1>
@@ -129,6 +140,11 @@ function Opened({ title, dashboard }: { readonly title: string; readonly dashboa
       </main>
     </DashboardContext.Provider>
   );
+}
+
+function drainingText({ requests, tasks, calls }: NonNullable<ApplicationState['application']['draining']>): string {
+  const running = [count(requests, 'request'), count(tasks, 'task'), count(calls, 'call')].join(', ');
+  return `The application takes no new requests and tasks. Still running: ${running}.`;
 }
 
 const root = document.getElementById('app')!;

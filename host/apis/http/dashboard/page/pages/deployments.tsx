@@ -3,9 +3,9 @@ import { useState } from 'preact/hooks';
 import type { DeploymentState } from '../api.ts';
 import { Devices } from '../devices.tsx';
 import { bytes, count, number } from '../format.ts';
-import { ActionButton, Badge, Section, StateBadge, Table } from '../parts.tsx';
+import { ActionButton, Badge, Problem, Section, StateBadge, Table } from '../parts.tsx';
 import { linkTo } from '../router.ts';
-import { useDashboard } from '../state.ts';
+import { useDashboard, useLoaded } from '../state.ts';
 
 export function DeploymentsPage(): JSX.Element {
   const { deployments, devices } = useDashboard().state.application;
@@ -20,6 +20,7 @@ export function DeploymentsPage(): JSX.Element {
       {deployments.map((deployment) => (
         <Deployment key={deployment.name} deployment={deployment} />
       ))}
+      <Changes deployments={deployments} />
     </>
   );
 }
@@ -70,6 +71,34 @@ function Deployment({ deployment }: { readonly deployment: DeploymentState }): J
         {status !== 'UNLOADED' && <Scale name={name} now={replicas.length} />}
         <Load name={name} status={status} />
       </div>
+    </Section>
+  );
+}
+
+/** The last changes of deployments that operators made, also before this start. */
+function Changes({ deployments }: { readonly deployments: readonly DeploymentState[] }): JSX.Element | null {
+  const { api } = useDashboard();
+  const now = deployments.map(({ name, status, replicas }) => `${name} ${status} ${replicas.length}`).join();
+  const { value, error } = useLoaded('configuration', now, () => api.deploymentChanges());
+  if (value?.epoch === null) return null; // nothing is kept
+  return (
+    <Section title="Changes by operators">
+      <Problem text={error} />
+      {value && (
+        <Table
+          label="Changes by operators"
+          rows={value.changes}
+          keyOf={(change) => String(change.number)}
+          empty="No operator has changed a deployment."
+          columns={[
+            { head: 'Time', cell: (change) => new Date(change.changed_at).toLocaleString() },
+            { head: 'Start', isNumber: true, cell: (change) => change.epoch },
+            { head: 'Deployment', cell: (change) => change.deployment },
+            { head: 'What', cell: ({ kind, detail }) => (detail === '' ? kind : `${kind}: ${detail}`) },
+            { head: 'By', cell: (change) => change.changed_by },
+          ]}
+        />
+      )}
     </Section>
   );
 }
