@@ -265,6 +265,17 @@ if (ffmpegPath === undefined) {
     assert.equal(await times('cover.mp3', { times: [0] }), []);
   });
 
+  Frames('of a track without pictures are refused, and its sound is there', async () => {
+    const [input, filter] = [graded('10', 1).slice(0, 4), ['-vf', 'select=0,format=yuv420p']];
+    const fragments = ['-movflags', 'empty_moov+default_base_moof', '-c:a', 'aac'];
+    await make('nothing.mp4', ...input, ...sine(440, 2), ...filter, ...h264, ...fragments);
+    for (const options of [{ every: 1 }, { times: [0] }, { keyframes: true as const }])
+      assert.is((await errorOf(times('nothing.mp4', options))).name, 'VideoReadingException');
+    const video = await scope.open({ path: join(folder, 'nothing.mp4') }, { files: new Map() });
+    const { duration } = await video.extractAudio('mix');
+    assert.ok(Math.abs(duration - 2) < 0.2, String(duration));
+  });
+
   Frames('of a single picture are one at any time', async () => {
     await make('one.mp4', ...graded('10', 0.1), ...h264);
     const choices: FrameOptions[] = [
