@@ -10,7 +10,10 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { CertificateFolder, hasOpenssl } from '../../base/certificates/fixtures/certificates.ts';
 import { askOperator } from '../../apis/control/index.ts';
+import { newPlugin } from '../../cli/commands/new-plugin.ts';
 import { postgresDatabases } from '../../data/storage/fixtures/databases.ts';
+import { buildTestPlugin } from '../../endpoints/plugins/fixtures/build-test-plugin.ts';
+import { linkDependencies } from '../../test/helpers/plugin-project.ts';
 import { skip } from '../../test/skip.ts';
 import { type RunningServer, serve, startServe, until } from '../../test/helpers/server.ts';
 
@@ -346,6 +349,32 @@ Serving('has the last lines of a worker in its log', async () => {
   const { records } = await askOperator({ runtimeDir }, 'get /api/logs', { query: { lines: 1000 } });
   const said = records.filter(({ fields }) => fields['worker'] === 1).map(({ message }) => message);
   assert.ok(said.includes('shut down'), said.join('\n'));
+  assert.is(await server.stop(), 0);
+});
+
+Serving('gives a worker that starts the plugins that are reloaded meanwhile', async () => {
+  const plugin = join(folder, 'say-hello');
+  await newPlugin(plugin);
+  linkDependencies(plugin);
+  await buildTestPlugin(plugin);
+  rmSync(join(plugin, 'src'), { recursive: true }); // so that no new version is built
+  const hold = join(folder, 'hold');
+  const runtimeDir = mkdtempSync(join(folder, 'run-'));
+  await using server = await serve({
+    ...{ plugins: [plugin], flags: ['--workers', '2'], env: { AANA_TEST_HOLD: hold } },
+    config: { app: APP, deployments: {}, runtime_dir: runtimeDir },
+  });
+  const [, worker] = (await processes(server)) as [number, number];
+  const loads = (): number => server.output().match(/plugin loaded worker=1 /g)?.length ?? 0;
+  assert.is(loads(), 1);
+  writeFileSync(hold, '');
+  process.kill(worker, 'SIGKILL');
+  await until(async () => loads() === 2);
+  const manifest = join(plugin, 'plugin.json');
+  writeFileSync(manifest, readFileSync(manifest, 'utf8').replace('0.1.0', '0.2.0'));
+  await askOperator({ runtimeDir }, 'post /api/plugins/reload', {});
+  rmSync(hold);
+  await server.waitFor(/plugin loaded worker=1 .*version=0\.2\.0/);
   assert.is(await server.stop(), 0);
 });
 

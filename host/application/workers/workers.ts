@@ -31,6 +31,8 @@ interface Running {
   readonly child: ChildProcess;
   isServing: boolean;
   readonly questions: Map<number, Deferred<unknown>>;
+  /** Whether the others were asked to reload plugins while it started, so that it may have older ones. */
+  missedReload: boolean;
 }
 
 const MAIN = fileURLToPath(new URL('./worker-main.js', import.meta.url));
@@ -95,6 +97,7 @@ export class Workers {
         this.#options.log.warn('a worker did not answer', { worker, question, error });
       }
     };
+    if (question === 'reload') for (const one of this.#running.values()) one.missedReload = !one.isServing;
     await Promise.all([...this.#serving()].map(ask));
     return answers;
   }
@@ -171,13 +174,14 @@ export class Workers {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       env,
     });
-    const running: Running = { child, isServing: false, questions: new Map() };
+    const running: Running = { child, isServing: false, questions: new Map(), missedReload: false };
     this.#running.set(worker, running);
     child.on('message', (message: ToController) => {
       if (message.type !== 'started') return this.#receive(worker, running, message);
       if (message.error) return serving.reject(fromErrorRecord(message.error));
       running.isServing = true;
       send(running, { type: 'settings', ...settings() }); // they may have changed during its start
+      if (running.missedReload) send(running, { type: 'ask', id: 0, question: 'reload', given: {} }); // nobody waits
       child.send({ type: 'listen' } satisfies ToWorker, server, () => {});
       serving.resolve();
     });
