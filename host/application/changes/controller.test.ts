@@ -190,6 +190,20 @@ for (const [kind, databases] of kinds) {
     await Promise.all([first.stop(), second.stop(), nobody.stop()]);
   });
 
+  Controllers(`name no successor when their database was put back, on ${kind}`, async () => {
+    for (const back of ['update controllers set epoch = 1', 'delete from controllers']) {
+      const application = known();
+      const [first, second] = [make(application, 'first'), make(application, 'second')];
+      await first.begin();
+      await second.begin();
+      await shared.write(({ connection }) => connection.query(`${back} where application = $1`, [application]));
+      const { name, message } = await errorOf(second.require());
+      assert.is(name, 'ControllerSuperseded');
+      assert.match(message, `the database knows no start of ${application} as late as this one (epoch 2)`);
+      await Promise.all([first.stop(), second.stop()]);
+    }
+  });
+
   Controllers(`keep the last thousand changes, on ${kind}`, async () => {
     const application = known();
     const one = make(application, 'one');

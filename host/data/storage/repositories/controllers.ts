@@ -23,20 +23,21 @@ export class ControllerRepository extends Repository {
   /** Returns the error that another one than the controller with this epoch is the newest; undefined if it is not. */
   async successor(application: string, epoch: number): Promise<AanaError | undefined> {
     const [row] = await this.connection.query<ControllerRecord>(sql.read, [application]);
-    return row?.epoch === epoch ? undefined : superseded(application, row);
+    return row?.epoch === epoch ? undefined : superseded(application, epoch, row);
   }
 
   /** No other controller begins before the end of this transaction. Throws `ControllerSuperseded` if one has begun. */
   async require(application: string, epoch: number): Promise<void> {
     const [row] = await this.connection.query<ControllerRecord>(sql.lock, [application]);
-    if (row?.epoch !== epoch) throw superseded(application, row);
+    if (row?.epoch !== epoch) throw superseded(application, epoch, row);
   }
 }
 
-function superseded(application: string, successor: ControllerRecord | undefined): AanaError {
-  const who = successor ? `${successor.host} (epoch ${successor.epoch})` : 'another host, on another database,';
-  return fail(
-    'ControllerSuperseded',
-    `${who} has become the controller of ${application}; this host changes, starts and replaces no replicas any more`,
-  );
+function superseded(application: string, epoch: number, newest: ControllerRecord | undefined): AanaError {
+  const why =
+    newest && newest.epoch > epoch
+      ? `${newest.host} (epoch ${newest.epoch}) has become the controller of ${application}`
+      : `the database knows no start of ${application} as late as this one (epoch ${epoch}), so it was put back or ` +
+        'replaced; start this host again to make it the controller';
+  return fail('ControllerSuperseded', `${why}; this host changes, starts and replaces no replicas any more`);
 }
