@@ -136,8 +136,17 @@ Cluster('cannot reach an application whose port is taken, which leaves nothing o
 Cluster('that are silent lose their connection, and are told', async () => {
   await using passage = await passageTo(port);
   const app = await attach(await certificates.member('other'), passage.port);
+  const sample = await app.handle('sample');
   passage.cut();
   await app.closed;
+  const warnings: Error[] = [];
+  const keep = (warning: Error): unknown => warnings.push(warning);
+  process.on('warning', keep);
+  for (let count = 0; count < 20; count += 1)
+    assert.is((await errorOf(sample.call('echo', { text: 'x' }))).name, 'ConnectionLost');
+  await new Promise(setImmediate); // warnings come later
+  process.off('warning', keep);
+  assert.equal(warnings, [], 'later calls leave nothing behind');
   await using other = await attach(await certificates.member('other'));
   assert.is((await errorOf(other.handle('none'))).name, 'DeploymentNotFound', 'others go on');
   assert.is((await errorOf(app.status())).name, 'ConnectionLost');

@@ -192,12 +192,12 @@ export class ControlConnection implements AsyncDisposable {
 
   #hold(): void {
     this.#holds += 1;
-    this.#connection.ref();
+    if (!this.#connection.destroyed) this.#connection.ref(); // an ended socket would wait for another connection
   }
 
   #letGo(): void {
     this.#holds -= 1;
-    if (this.#holds === 0) this.#connection.unref();
+    if (this.#holds === 0 && !this.#connection.destroyed) this.#connection.unref();
   }
 }
 
