@@ -2,14 +2,17 @@
 // with a kilobyte each way, a stream, and a method that computes for 5 ms, for each call alone or for 32 together,
 // through a handle to one replica. It also measures the start time and the
 // memory of the host and of that replica. `npm run bench:deployments -- [--rounds N] [--ms N] [--in-flight N,N]
-// [--starts N]`
+// [--starts N]`. With `--transports` it compares the connections of other processes instead: TLS beside a Unix socket,
+// between the same two processes, in paired rounds.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { descendants } from '../test/helpers/server.ts';
+import { ClusterFolder } from '../base/certificates/fixtures/cluster-files.ts';
+import { descendants, freePort } from '../test/helpers/server.ts';
 import type { CallJob, CallResult, FromHost } from './deployments/protocol.ts';
+import { type Competitor, pairedRounds } from './paired-rounds.ts';
 import { machineLoad, median, reportHead, round } from './report.ts';
 import { memoryMb } from './server-process.ts';
 
@@ -19,6 +22,7 @@ const { values: flags } = parseArgs({
     ms: { type: 'string', default: '1500' },
     'in-flight': { type: 'string', default: '1,32,256' },
     starts: { type: 'string', default: '5' },
+    transports: { type: 'boolean', default: false },
   },
 });
 const WORKS: readonly CallJob['work'][] = ['noop', 'echo', 'stream', 'alone', 'together'];
@@ -31,9 +35,10 @@ interface Host extends AsyncDisposable {
   readonly run: (job: CallJob) => Promise<CallResult>;
 }
 
-async function startHost(): Promise<Host> {
+async function startHost(env: NodeJS.ProcessEnv = {}): Promise<Host> {
   const startedAt = performance.now();
-  const child = spawn(process.execPath, [HOST], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const stdio = ['ignore', 'ignore', 'inherit', 'ipc'] as const;
+  const child = spawn(process.execPath, [HOST], { stdio: [...stdio], env: { ...process.env, ...env } });
   await told(child, 'ready');
   return {
     pid: child.pid ?? 0,
@@ -87,7 +92,7 @@ async function measureCalls(): Promise<unknown[]> {
       const samples: (CallResult & { readonly replicaCpu: number })[] = [];
       for (let number = -1; number < Number(flags.rounds); number += 1) {
         const before = await cpuMicroseconds(replicaPid);
-        const result = await host.run({ work, inFlight, ms: Number(flags.ms) });
+        const result = await host.run({ work, over: 'own', inFlight, ms: Number(flags.ms) });
         // The first round is the warm-up.
         if (number >= 0) samples.push({ ...result, replicaCpu: (await cpuMicroseconds(replicaPid)) - before });
       }
@@ -107,7 +112,40 @@ async function measureCalls(): Promise<unknown[]> {
   return results;
 }
 
+/** Compares TLS with a Unix socket, in paired rounds. */
+async function measureTransports(): Promise<object> {
+  using folder = await ClusterFolder.make();
+  const { cert, key, ca, name } = await folder.member('machine');
+  const listen = `127.0.0.1:${await freePort()}`;
+  const settings = { CERT: cert, KEY: key, CA: ca, NAME: name, LISTEN: listen };
+  await using host = await startHost({
+    ...Object.fromEntries(Object.entries(settings).map(([setting, value]) => [`AANA_CLUSTER_${setting}`, value])),
+    ...{ AANA_RUNTIME_DIR: folder.file('run'), AANA_DATA_DIR: folder.file('data') },
+  });
+  const compared: Record<string, object> = {};
+  for (const work of ['noop', 'echo', 'stream', 'tokens'] as const) {
+    const competitor = (over: 'tls' | 'unix'): Competitor => ({
+      name: over,
+      run: async () => {
+        const { calls, seconds, ...figures } = await host.run({ work, over, inFlight: 1, ms: Number(flags.ms) });
+        const { p50Ms, p99Ms, hostCpuMicroseconds } = figures;
+        return { callsPerSecond: calls / seconds, p50Ms, p99Ms, hostCpuMicroseconds: hostCpuMicroseconds / calls };
+      },
+    });
+    compared[work] = await pairedRounds([competitor('tls'), competitor('unix')], {
+      ...{ rounds: Number(flags.rounds), calmMs: 0 },
+    });
+  }
+  return compared;
+}
+
 const loadBefore = machineLoad();
+if (flags.transports) {
+  const transports = await measureTransports();
+  const report = { ...reportHead('deployments', loadBefore), rounds: Number(flags.rounds), transports };
+  process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  process.exit();
+}
 const starts = [];
 for (let number = 0; number < Number(flags.starts); number += 1) starts.push(await measureStart());
 const report = {

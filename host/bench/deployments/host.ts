@@ -1,9 +1,13 @@
-// A host with one replica in a separate process. Started by ../deployments.ts, which sends it jobs.
+// A host with one replica in a separate process. Started by ../deployments.ts, which sends it jobs. In a cluster it
+// also calls the replica as other processes do, of its machine and of others.
+import { connect } from '../../apis/control/client/index.ts';
 import { AanaApp, type HandleOf, loadConfig, silentLogger } from '../../index.ts';
 import { NoopDeployment } from './noop-deployment.ts';
 import type { CallJob, CallResult, FromHost } from './protocol.ts';
 
 const STREAM_VALUES = 100;
+/** Milliseconds between two values of `tokens`. */
+const TOKEN_MS = 3;
 const TEXT = 'a sentence of ordinary length for the benchmark, and another one'.repeat(16);
 
 type Noop = HandleOf<typeof NoopDeployment>;
@@ -15,6 +19,9 @@ const WORK: Readonly<Record<CallJob['work'], (handle: Noop) => Promise<unknown>>
   together: (handle) => handle.together(),
   stream: async (handle) => {
     for await (const _ of handle.count({ to: STREAM_VALUES }));
+  },
+  tokens: async (handle) => {
+    for await (const _ of handle.count({ to: STREAM_VALUES, everyMs: TOKEN_MS }));
   },
 };
 
@@ -46,7 +53,15 @@ const app = new AanaApp({ config, log: silentLogger, progress: { write: () => tr
 app.registerDeployment('noop', NoopDeployment.options({ max_ongoing_requests: 256 }));
 await app.connect({ port: 0 });
 await app.deploy();
-const noop = app.handle(NoopDeployment, 'noop');
-process.on('message', (job: CallJob) => void run(noop, job).then((result) => send({ type: 'result', result })));
+const handles: Record<string, Noop> = { own: app.handle(NoopDeployment, 'noop') };
+const { listen: address } = config.cluster;
+if (address !== null) {
+  const attached = { unix: await connect({ runtime_dir: config.runtime_dir }), tls: await connect({ address }) };
+  for (const [over, { handle }] of Object.entries(attached)) handles[over] = (await handle('noop')) as unknown as Noop;
+}
+process.on(
+  'message',
+  (job: CallJob) => void run(handles[job.over]!, job).then((result) => send({ type: 'result', result })),
+);
 process.on('disconnect', () => void app.shutdown({ graceMs: 0 }));
 send({ type: 'ready' });

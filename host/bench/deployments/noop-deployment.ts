@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Deployment, type Input, method, streamingMethod, z } from '../../inference/deployments/class/author.ts';
 
 /** Milliseconds that a model takes, for one input or several. */
@@ -20,7 +21,11 @@ export class NoopDeployment extends Deployment {
     }),
     alone: method({ description: 'Computes.', input: nothing, output: z.null() }),
     together: method({ description: 'Computes calls together.', input: nothing, output: z.null(), maxBatchSize: 32 }),
-    count: streamingMethod({ description: 'Counts.', input: z.strictObject({ to: z.int() }), output: z.int() }),
+    count: streamingMethod({
+      description: 'Counts.',
+      input: z.strictObject({ to: z.int(), everyMs: z.int().default(0) }),
+      output: z.int(),
+    }),
   };
 
   async noop(): Promise<null> {
@@ -41,7 +46,10 @@ export class NoopDeployment extends Deployment {
     return inputs.map(() => null);
   }
 
-  async *count({ to }: Input<typeof NoopDeployment, 'count'>): AsyncGenerator<number> {
-    for (let n = 0; n < to; n += 1) yield n;
+  async *count({ to, everyMs }: Input<typeof NoopDeployment, 'count'>): AsyncGenerator<number> {
+    for (let n = 0; n < to; n += 1) {
+      if (everyMs > 0) await delay(everyMs);
+      yield n;
+    }
   }
 }

@@ -1,5 +1,7 @@
 export interface CallJob {
-  readonly work: 'noop' | 'echo' | 'stream' | 'alone' | 'together';
+  readonly work: 'noop' | 'echo' | 'stream' | 'tokens' | 'alone' | 'together';
+  /** The connection to the replica: that of the process that started it, a Unix socket, or TLS. */
+  readonly over: 'own' | 'unix' | 'tls';
   /** Number of calls at the same time. Each is followed by the next. */
   readonly inFlight: number;
   readonly ms: number;
