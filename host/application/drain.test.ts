@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
+import { connect } from '../apis/control/client/index.ts';
 import { askOperator } from '../apis/control/index.ts';
 import { applicationStatus, drainApplication } from '../cli/commands/application.ts';
 import { type RunningServer, serve, until } from '../test/helpers/server.ts';
@@ -159,7 +160,18 @@ Draining('takes requests again after the command with --undo, also in a worker t
   };
   let worker: number | undefined;
   await until(async () => ([worker] = await workers())[0] !== undefined);
+  await using attached = await connect({ runtime_dir: host.runtimeDir });
+  const talk = await attached.handle('talk');
+  const say = (): Promise<unknown> => talk.call('say', { text: 'hello', how: 'well' });
+  assert.is(await say(), 'hello');
   assert.is((await drain(host))[0], 0);
+  const error = (): Promise<string> =>
+    say().then(
+      () => '',
+      ({ name }: Error) => name,
+    );
+  await until(async () => (await error()) !== '');
+  assert.is(await error(), 'HostDraining');
   let status = '';
   await applicationStatus({ runtimeDir: host.runtimeDir, out: { write: (part) => (status += part) } }, false);
   assert.match(status, '  draining: 0 requests, 0 tasks and 0 calls run\n');
@@ -169,6 +181,7 @@ Draining('takes requests again after the command with --undo, also in a worker t
   assert.equal(await drain(host, true), [0, 'the application takes new requests and tasks\n']);
   await until(async () => (await workers()).length === 1);
   assert.is((await send(host, '/api/ready')).status, 200);
+  await until(async () => (await error()) === '');
 
   assert.is((await drain(host))[0], 0);
   assert.is(await host.server.stop(), 0);

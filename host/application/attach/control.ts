@@ -185,6 +185,7 @@ export function controlledApplication({
     watchDeployments: (reports, signal, onSilence) => deployments().watch(reports, signal, onSilence),
     drain: (isDraining) => {
       drain.set(isDraining);
+      deployments().drain(isDraining);
       workers.applySettings();
       return running();
     },

@@ -54,6 +54,7 @@ export class WorkerDeployments implements HostDeployments {
     this.#routed = new RoutedDeployments({
       ...{ log, telemetry, weightOf, artifactRoots },
       definitionOf: (type) => this.#definitions.get(type),
+      isWorker: true,
     });
   }
 

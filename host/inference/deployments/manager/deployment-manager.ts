@@ -451,6 +451,11 @@ export class DeploymentManager implements HostDeployments {
     ending.signal.throwIfAborted();
   }
 
+  /** Lets attached processes begin no calls, or begin them again. Calls that run go on, with the calls they make. */
+  drain(isDraining: boolean): void {
+    this.#table.drain(isDraining);
+  }
+
   /**
    * Ends all replicas. Running calls may finish for `graceMs` or the time in the deployment's options, whichever is
    * less. Deployments that others call take calls until these have ended. May be called twice.

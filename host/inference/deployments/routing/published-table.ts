@@ -13,6 +13,7 @@ export class PublishedTable {
   readonly #entries: () => ReadonlyMap<string, TableEntry>;
   readonly #watchers = new Set<Coalesced<TableChange>>();
   #revision = 0;
+  #isDraining = false;
 
   /** `entries` returns the present table. */
   constructor(entries: () => ReadonlyMap<string, TableEntry>) {
@@ -25,17 +26,27 @@ export class PublishedTable {
     for (const watcher of this.#watchers) watcher.touch();
   }
 
+  /** Lets attached processes begin no calls, or begin them again. */
+  drain(isDraining: boolean): void {
+    this.#isDraining = isDraining;
+    this.touch();
+  }
+
   /** Yields the whole table, and then its changes until the reader leaves or the signal aborts. */
   async *watch(signal: AbortSignal): AsyncGenerator<TableChange, void, undefined> {
     let known: ReadonlyMap<string, TableEntry> | undefined;
+    let wasDraining = false;
     const watcher = new Coalesced((): TableChange | undefined => {
       const before = known ?? new Map<string, TableEntry>();
       const isFirst = known === undefined;
       known = this.#entries();
       const removed = [...before.keys()].filter((name) => !known?.has(name));
       const changed = [...known].flatMap(([name, entry]) => changeOf(name, before.get(name), entry) ?? []);
-      const isSame = !isFirst && removed.length === 0 && changed.length === 0;
-      return isSame ? undefined : { revision: this.#revision, removed, changed };
+      const draining = this.#isDraining;
+      const hasTurned = draining !== wasDraining;
+      wasDraining = draining;
+      const isSame = !isFirst && !hasTurned && removed.length === 0 && changed.length === 0;
+      return isSame ? undefined : { revision: this.#revision, removed, changed, ...(hasTurned && { draining }) };
     });
     this.#watchers.add(watcher);
     const onAbort = (): void => watcher.end();

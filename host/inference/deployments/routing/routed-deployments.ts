@@ -1,7 +1,7 @@
 import type { Membership } from '../../../base/certificates/index.ts';
 import { Coalesced } from '../../../base/core/async/coalesced.ts';
 import { backgroundClock, type Clock } from '../../../base/core/clock.ts';
-import { type AanaError, faultOf } from '../../../base/core/errors.ts';
+import { type AanaError, fail, faultOf } from '../../../base/core/errors.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import type { Telemetry } from '../../../base/core/telemetry.ts';
 import type { RequestContext } from '../../../base/core/request-context.ts';
@@ -17,6 +17,7 @@ import {
 import { check } from '../class/check.ts';
 import { type CallableDeployment, type CallDefinition, DeploymentCalls } from '../handle/deployment-calls.ts';
 import { deploymentNotFound } from '../manager/deployment-not-found.ts';
+import type { DeploymentHandle } from '../handle/deployment-handle.ts';
 import { HandleOptions, type HandleOptionsInput } from '../handle/handle-options.ts';
 import { servedCalls } from '../handle/served-calls.ts';
 import { type DescribedHandle, withMethods } from '../handle/typed-handle.ts';
@@ -33,6 +34,8 @@ export interface RoutedDeploymentsOptions {
   readonly artifactRoots?: readonly string[] | undefined;
   /** As which member of the cluster it calls replicas of another machine. Default: they are on this one. */
   readonly membership?: Membership | undefined;
+  /** Whether it is a worker, whose running requests make calls while the application drains. Default: false. */
+  readonly isWorker?: boolean | undefined;
   /** Default: no reports. */
   readonly telemetry?: Telemetry | undefined;
   /** Returns the weight of a user among those whose calls wait. Default: all have the same. */
@@ -121,6 +124,7 @@ export class RoutedDeployments {
   readonly #outcomes = new Map<string, Outcomes>();
   #ending: AanaError | undefined;
   #isReporting = false;
+  #isDraining = false;
   /** What this host reports to the controller. It is read once. */
   readonly reports: Coalesced<HostReport> = new Coalesced(() => this.#report());
 
@@ -136,7 +140,8 @@ export class RoutedDeployments {
   }
 
   /** Takes a change of the table. The first one has all deployments. */
-  take({ removed, changed }: TableChange): void {
+  take({ removed, changed, draining = this.#isDraining }: TableChange): void {
+    this.#isDraining = draining;
     for (const name of removed) this.#remove(name);
     for (const { name, facts, routes } of changed) {
       const known = this.#deployments.get(name);
@@ -162,7 +167,7 @@ export class RoutedDeployments {
   /** Returns a handle. Each of its calls goes to the deployment that has the name at that time. */
   handle(name: string, methods: DescribedHandle['methods'], retry: HandleOptionsInput = {}): DescribedHandle {
     const policy = check(HandleOptions, retry, `handle of deployment ${name}`);
-    return withMethods(this.#calls.handle(name, policy), methods, () => methods);
+    return withMethods(this.#taken(this.#calls.handle(name, policy)), methods, () => methods);
   }
 
   /** Reserves room for a call that follows; see `HostDeployments.reserve`. */
@@ -178,6 +183,16 @@ export class RoutedDeployments {
   /** Whether the table has a deployment of this name. */
   has(name: string): boolean {
     return this.#deployments.has(name);
+  }
+
+  /** Returns a handle whose calls are refused while the application drains, unless this is a worker. */
+  #taken(handle: DeploymentHandle): DeploymentHandle {
+    if (this.#options.isWorker) return handle;
+    return {
+      name: handle.name,
+      call: (...given) => (this.#isDraining ? Promise.reject(draining()) : handle.call(...given)),
+      stream: (...given) => (this.#isDraining ? refusedStream() : handle.stream(...given)),
+    };
   }
 
   #add(name: string, facts: DeploymentFacts, routes: DeploymentRoutes): RoutedDeployment {
@@ -256,5 +271,11 @@ export class RoutedDeployments {
     throw deploymentNotFound(name, this.#deployments.keys());
   }
 }
+
+const draining = (): AanaError => fail('HostDraining', 'the application takes no new calls, because it will stop');
+
+const refusedStream = (): AsyncIterable<never, never> => ({
+  [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(draining()) }),
+});
 
 const receivedOrNone = (sent: SentError | undefined): AanaError | undefined => sent && receivedError(sent);

@@ -297,6 +297,54 @@ function overTransport(name: string, open: () => Promise<Transport>): void {
     );
   });
 
+  Routing(
+    'begin no calls while the application drains, and end a call that runs with the calls that it makes',
+    async () => {
+      const manager = await started({
+        sentiment: SentimentDeployment.options({ max_ongoing_requests: 4 }),
+        relay: RelayDeployment.options({ max_ongoing_requests: 4 }),
+      });
+      const host = await hostOf(manager);
+      const drained = deferred();
+      const begun = deferred();
+      const texts = async function* (): AsyncGenerator<string> {
+        yield 'good';
+        await drained.promise;
+        yield 'bad';
+      };
+      const labels: string[] = [];
+      const read = async (): Promise<void> => {
+        for await (const batch of host.handle('relay').stream('classify_each', { texts: texts() })) {
+          labels.push(...(batch as { label: string }[]).map(({ label }) => label));
+          begun.resolve();
+        }
+      };
+      const reading = read();
+      await begun.promise;
+      const relay = host.handle('relay');
+      const refused = (): Promise<boolean> =>
+        relay.call('passed', {}).then(
+          () => false,
+          ({ name }: Error) => name === 'HostDraining',
+        );
+      manager.drain(true);
+      await until(refused, 'calls are refused');
+      const stream = async (): Promise<void> => {
+        for await (const _ of relay.stream('words', { text: 'a' }));
+      };
+      assert.is((await errorOf(stream())).name, 'HostDraining');
+      const late = (await hostOf(manager)).handle('relay');
+      assert.is((await errorOf(late.call('passed', {}))).name, 'HostDraining');
+      drained.resolve();
+      await reading;
+      assert.equal(labels, ['positive', 'negative']);
+      assert.is(await manager.handle('relay').call('passed', {}), 0, 'the controller calls for its running requests');
+      manager.drain(false);
+      await until(async () => !(await refused()), 'calls are taken again');
+      assert.is(await late.call('passed', {}), 0);
+    },
+  );
+
   Routing('get texts of images that the present version of the reader has read, each once', async () => {
     const { methods } = Sample;
     const dialogs = z.strictObject({ dialog: z.record(z.string(), z.unknown()) });

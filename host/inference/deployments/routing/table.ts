@@ -110,6 +110,8 @@ export const TableChange = z.object({
   removed: z.array(name),
   /** Deployments that are new or have changed. Facts are there if they are new or have changed. */
   changed: z.array(z.object({ name, facts: DeploymentFacts.optional(), routes: DeploymentRoutes })),
+  /** Whether attached processes begin no calls, because the controller will stop. Present if it has changed. */
+  draining: z.boolean().optional(),
 });
 export type TableChange = z.infer<typeof TableChange>;
 
