@@ -47,7 +47,7 @@ function storeTests(stores: TestStores): void {
     context.folder = await mkdtemp(join(tmpdir(), 'aana-objects-'));
     await mkdir(join(context.folder, 'copies'));
     context.store = await stores.create(context.folder);
-    context.storage = new Storage({ config: await databases.create(), log: silentLogger, sqliteModule });
+    context.storage = new Storage({ config: await databases.createMigrated(), log: silentLogger, sqliteModule });
   });
   Store.after.each(async ({ folder, storage }) => {
     await storage.close();

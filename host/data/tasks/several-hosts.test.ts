@@ -21,7 +21,7 @@ function hostTests(databases: TestDatabases): void {
   const Hosts = suite<{ folder: string; config: StorageConfig; hosts: Host[] }>(`hosts that share ${databases.title}`);
   Hosts.before.each(async (context) => {
     context.folder = await mkdtemp(join(tmpdir(), 'aana-hosts-'));
-    context.config = await databases.create();
+    context.config = await databases.createMigrated();
     context.hosts = [];
   });
   Hosts.after.each(async ({ folder, hosts }) => {

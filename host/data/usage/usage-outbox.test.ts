@@ -21,7 +21,7 @@ interface Host {
 function outboxTests(databases: TestDatabases): void {
   const Outbox = suite<{ config: StorageConfig; hosts: Host[] }>(`the outbox of usage over ${databases.title}`);
   Outbox.before.each(async (context) => {
-    context.config = await databases.create();
+    context.config = await databases.createMigrated();
     context.hosts = [];
   });
   Outbox.after.each(async ({ hosts }) => void (await Promise.all(hosts.map((one) => one.end()))));

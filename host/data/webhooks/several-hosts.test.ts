@@ -22,7 +22,7 @@ interface Context {
 function hostTests(databases: TestDatabases): void {
   const Hosts = suite<Context>(`webhooks of hosts that share ${databases.title}`);
   Hosts.before.each(async (context) => {
-    context.config = await databases.create();
+    context.config = await databases.createMigrated();
     context.children = [];
     context.receiver = await Receiver.start();
     context.watcher = makeHost(context.config);

@@ -25,7 +25,7 @@ const FAIL = { kind: 'fail', error: '{"error":"E","message":"m","data":{},"stack
 function deliveryTests(databases: TestDatabases): void {
   const Webhooks = suite<Context>(`webhooks over ${databases.title}`);
   Webhooks.before.each(async (context) => {
-    context.database = await databases.create();
+    context.database = await databases.createMigrated();
     context.hosts = [];
     context.receivers = [];
   });
