@@ -1,7 +1,7 @@
--- Takes the sweep unless a host has begun it after $3. A time in the future comes from a clock that was set back.
+-- Takes the sweep unless a host has begun it between $3 and $4. A time beyond $4 comes from a clock that was set back.
 -- statement: claim
 insert into sweeps (name, begun_at) values ($1, $2) on conflict (name) do update set begun_at = excluded.begun_at
-  where sweeps.begun_at <= $3 or sweeps.begun_at > excluded.begun_at
+  where sweeps.begun_at not between $3 and $4
 returning begun_at
 
 -- statement: release
