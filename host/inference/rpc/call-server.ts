@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { drained } from '../../base/core/async/async-values.ts';
 import { cancelledError, fail, toErrorRecord } from '../../base/core/errors.ts';
 import { fromWireContext, type RequestContext } from '../../base/core/request-context.ts';
@@ -49,6 +50,11 @@ export interface CallServerOptions {
   readonly contextOf?: ((frame: CallFrame) => RequestContext) | undefined;
   /** Default: any number of calls run at the same time. A call with a place gets `begun`, and another one `full`. */
   readonly places?: CallPlaces | undefined;
+  /**
+   * Whether methods begin after all that has come was read. Then `begun` has left, and a call that was taken back never
+   * begins, although the method of another one holds this process. Default: a method begins at once.
+   */
+  readonly readsFirst?: boolean | undefined;
   /** Added to the number of a call, for methods. Default: 0. */
   readonly firstNumber?: number | undefined;
   /** Called when a call has ended. */
@@ -61,21 +67,21 @@ export class CallServer {
   readonly #send: (frame: CallAnswer) => void;
   readonly #contextOf: (frame: CallFrame) => RequestContext;
   readonly #places: CallPlaces | undefined;
+  readonly #readsFirst: boolean;
   readonly #firstNumber: number;
   readonly #onEnded: (() => void) | undefined;
   readonly #calls = new Map<number, RunningCall>();
   readonly #pending = new Map<number, unknown[]>();
   #flushing = false;
 
-  constructor(
-    methods: ServedMethods,
-    send: (frame: CallAnswer) => void,
-    { contextOf = ({ context }) => fromWireContext(context), places, firstNumber = 0, onEnded }: CallServerOptions = {},
-  ) {
+  constructor(methods: ServedMethods, send: (frame: CallAnswer) => void, options: CallServerOptions = {}) {
+    const { contextOf = ({ context }) => fromWireContext(context), places, readsFirst = false } = options;
+    const { firstNumber = 0, onEnded } = options;
     this.#methods = methods;
     this.#send = send;
     this.#contextOf = contextOf;
     this.#places = places;
+    this.#readsFirst = readsFirst;
     this.#firstNumber = firstNumber;
     this.#onEnded = onEnded;
   }
@@ -127,6 +133,10 @@ export class CallServer {
     this.#calls.set(frame.id, call);
     if (call.feed) this.#send({ type: 'taken', id: frame.id, values: FEED_WINDOW });
     try {
+      if (this.#readsFirst) {
+        await turn();
+        call.controller.signal.throwIfAborted();
+      }
       const method = Object.hasOwn(this.#methods, frame.method) ? this.#methods[frame.method] : undefined;
       if (!method) throw fail('MethodNotFound', `there is no method ${frame.method}`);
       const args = call.feed && frame.feed !== undefined ? { ...frame.args, [frame.feed]: call.feed } : frame.args;

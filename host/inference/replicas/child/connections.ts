@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../../base/core/clock.ts';
 import { cancelledError, fail, toErrorRecord } from '../../../base/core/errors.ts';
 import { CallClient, type RpcCallOptions } from '../../rpc/call-client.ts';
-import { CallServer, type ServedCallFacts } from '../../rpc/call-server.ts';
+import { CallServer, type CallServerOptions, type ServedCallFacts } from '../../rpc/call-server.ts';
 import { type CallAnswer, type CallRequest, isCallAnswer, type LoadFrame, protocolError } from '../../rpc/frames.ts';
 import type { ServedMethods } from '../../rpc/method.ts';
 import type { StartContext } from '../process/implementation.ts';
@@ -67,21 +67,29 @@ export class Connections {
 
   /**
    * `drained` returns what resolves when the other end has read most of what was sent; undefined if it has. Meanwhile
-   * it is told of no calls of others.
+   * it is told of no calls of others. `readsFirst` is that of its calls, see {@link CallServerOptions}.
    */
-  add(send: (frame: Sent) => void, drained?: () => Promise<void> | undefined): Connection {
+  add(
+    send: (frame: Sent) => void,
+    { drained, ...server }: { drained?: () => Promise<void> | undefined } & Pick<CallServerOptions, 'readsFirst'> = {},
+  ): Connection {
     let number = 0;
     while (this.#open.has(number)) number += 1;
     const client = new CallClient((frame) => send(frame as CallRequest)); // a replica reconfigures nobody
     const places = this.#places.connect((others) => send({ type: 'load', others }), drained);
-    let server: CallServer | undefined;
+    let answering: CallServer | undefined;
     const onEnded = (): void => this.onEnded?.();
     const onRequest = (frame: CallRequest): void => {
       const { id } = frame;
       if (!Number.isSafeInteger(id) || id < 0 || id >= NUMBERS) throw protocolError(`${id} is no number of a call`);
       if (this.#methods) {
-        server ??= new CallServer(this.#methods, send, { places, firstNumber: number * NUMBERS, onEnded });
-        server.onRequest(frame);
+        answering ??= new CallServer(this.#methods, send, {
+          ...server,
+          places,
+          firstNumber: number * NUMBERS,
+          onEnded,
+        });
+        answering.onRequest(frame);
       } else if (frame.type === 'call') {
         const error = fail('ReplicaNotReady', 'the replica is not ready');
         send({ type: 'error', id: frame.id, error: toErrorRecord(error) });
@@ -91,11 +99,11 @@ export class Connections {
       client,
       isOpen: true,
       onFrame: (frame) => (isCallAnswer(frame) ? client.onAnswer(frame) : onRequest(frame)),
-      running: () => server?.running() ?? [],
-      cancelAll: () => server?.cancelAll(),
+      running: () => answering?.running() ?? [],
+      cancelAll: () => answering?.cancelAll(),
       close: () => {
         connection.isOpen = false;
-        server?.cancelAll();
+        answering?.cancelAll();
         client.failAll(() => cancelledError('the caller is gone'));
         places.close(() => this.#open.delete(number));
       },

@@ -103,10 +103,10 @@ export class HostListener {
             this.#sockets.add(socket);
             this.#limit();
             if (isRemote) socket.beat({ endsSilent: true });
-            host = this.#connections.add(
-              (answer) => socket.send(answer),
-              () => socket.drained,
-            );
+            host = this.#connections.add((answer) => socket.send(answer), {
+              drained: () => socket.drained,
+              readsFirst: isRemote, // its host takes back what a silent replica has not begun
+            });
           }
         },
         onClose: (error) => {

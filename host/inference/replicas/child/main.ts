@@ -78,10 +78,7 @@ function onFrame(frame: HostFrame): void {
 
 async function start(frame: StartFrame): Promise<void> {
   const all = (connections = new Connections(frame.maxOngoing));
-  parent = connections.add(
-    (sent) => socket.send(sent),
-    () => socket.drained,
-  );
+  parent = connections.add((sent) => socket.send(sent), { drained: () => socket.drained });
   try {
     const module = (await import(frame.implementation)) as { readonly start?: StartImplementation };
     if (typeof module.start !== 'function') throw new TypeError(`${frame.implementation} exports no function "start"`);

@@ -4,7 +4,7 @@ import { Random } from '../../../test/simulation/random.ts';
 import { HeldModels } from './held-models.ts';
 import { chooseReplica } from './replica-choice.ts';
 
-const Choice = suite('the choice of a replica by its models');
+const Choice = suite('the choice of a replica');
 
 function member(name: string, ongoing: number, ids: readonly string[], running: readonly string[] = []) {
   const models = new HeldModels();
@@ -13,7 +13,7 @@ function member(name: string, ongoing: number, ids: readonly string[], running: 
   return { name, ongoing, models };
 }
 
-Choice('is one with the model and room, or else one with the fewest models', () => {
+Choice('by a model is one that has it, and room, or else one with the fewest models', () => {
   const random = new Random(5);
   const some = (most: number): string[] => Array.from({ length: random.int(0, most) }, () => `m${random.int(1, 6)}`);
   for (let round = 0; round < 2000; round += 1) {
@@ -39,6 +39,22 @@ Choice('counts models that a replica has told, and those of its running calls, o
   assert.equal([models.size, models.has('c'), models.ids], [2, false, ['a', 'b']]);
   models.told([]);
   assert.equal([models.size, models.has('b')], [1, true]);
+});
+
+Choice('without a model is the less busy of two different ones', () => {
+  const random = new Random(6);
+  const seen = new Set<string>();
+  for (let round = 0; round < 2000; round += 1) {
+    const members = Array.from({ length: random.int(1, 4) }, (_, n) => member(`r${n}`, random.int(0, 4), []));
+    const chosen = chooseReplica(members, {}, 4, random.next);
+    const free = members.filter(({ ongoing }) => ongoing < 4);
+    const most = free.map(({ ongoing }) => ongoing).sort((a, b) => b - a);
+    // Of all but one at least one is less busy than the busiest.
+    if (free.length > 1) assert.ok(chosen && chosen.ongoing <= most[1]!);
+    else assert.is(chosen, free[0]);
+    if (chosen) seen.add(chosen.name);
+  }
+  assert.is(seen.size, 4, 'each is chosen at times');
 });
 
 Choice.run();

@@ -21,7 +21,7 @@ export interface Preference {
 
 /**
  * Returns a replica with room: one that has the model of the call, or else has the fewest models; the one that calls
- * with this affinity prefer; or else the less busy one of two random ones. Undefined when none has room.
+ * with this affinity prefer; or else the less busy of two random ones. Undefined when none has room.
  * @param maxOngoing calls that one replica takes at the same time
  */
 export function chooseReplica<Member extends Choosable>(
@@ -44,8 +44,10 @@ function withModel<Member extends Choosable>(id: string, members: readonly Membe
   return members.filter(({ models }) => (models?.size ?? 0) === fewest);
 }
 
+/** Compares two different members, so that of two replicas the less busy one is always chosen. */
 function lessBusy<Member extends Choosable>(members: readonly Member[], random: () => number): Member | undefined {
-  const any = (): Member | undefined => members[Math.floor(random() * members.length)];
-  const [one, other] = [any(), any()];
+  const at = Math.floor(random() * members.length);
+  const step = 1 + Math.floor(random() * (members.length - 1));
+  const [one, other] = [members[at], members[(at + step) % members.length]];
   return one && other && other.ongoing < one.ongoing ? other : one;
 }
