@@ -4,13 +4,20 @@ const leastBytes = 64 * 1024;
 const mostBytes = 4 * 1024 * 1024;
 
 let spare: Buffer | undefined;
+/** Memory that was made here. Small buffers lie in a pool of Node, which has 64 KiB in later versions. */
+const own = new WeakSet<ArrayBufferLike>();
 
 /**
  * Returns memory of at least so many bytes, with any content. Large memory is that of an earlier message, if it was
  * given back: V8 collects all garbage whenever some ten megabytes of such memory were made anew.
  */
 export function takeMemory(bytes: number): Buffer {
-  if (bytes < leastBytes || !spare || spare.length < bytes) return Buffer.allocUnsafe(bytes);
+  if (bytes < leastBytes) return Buffer.allocUnsafe(bytes);
+  if (!spare || spare.length < bytes) {
+    const made = Buffer.allocUnsafeSlow(bytes);
+    own.add(made.buffer);
+    return made;
+  }
   const taken = spare;
   spare = undefined;
   return taken;
@@ -18,5 +25,5 @@ export function takeMemory(bytes: number): Buffer {
 
 /** Gives back the memory of a message that nobody reads any more. */
 export function giveMemoryBack({ buffer }: Buffer): void {
-  if (buffer.byteLength >= leastBytes && buffer.byteLength <= mostBytes) spare = Buffer.from(buffer);
+  if (own.has(buffer) && buffer.byteLength <= mostBytes) spare = Buffer.from(buffer);
 }
