@@ -1,13 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
-import { type ClusterSettings, memberFiles, Membership, tcpAddress } from '../../base/certificates/index.ts';
+import { type ClusterSettings, memberFiles, Membership } from '../../base/certificates/index.ts';
 import { type Config, exposureOf } from '../../base/config/index.ts';
 import { fail } from '../../base/core/errors.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
 import type { ControlServer } from '../../apis/control/server/index.ts';
+import { tcpAddress } from '../../base/core/net/cluster-names.ts';
 import { HttpServer, socketPath } from '../../apis/http/index.ts';
-import { prepareTempDir } from '../../io/media/index.ts';
+import { prepareTempDir } from '../../io/artifacts/index.ts';
 import type { ConnectOptions } from '../app-options.ts';
 import type { Address } from '../../apis/control/index.ts';
 import { Attached } from './attached.ts';

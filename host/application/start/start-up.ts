@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename } from 'node:path';
 import type { Config } from '../../base/config/index.ts';
 import type { Logger } from '../../base/core/log/logger.ts';
-import { prepareTempDir, removeStaleFolders } from '../../io/media/index.ts';
+import { prepareTempDir, removeStaleFolders } from '../../io/artifacts/index.ts';
 import { type ProgressPart, type ReportProgress, reportWithin, shareProgress } from '../../setup/packages/index.ts';
 import { requireDeclaredDeployments } from '../endpoint/declared-deployments.ts';
 import type { Services } from '../services.ts';

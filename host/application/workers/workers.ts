@@ -138,7 +138,7 @@ export class Workers {
   }
 
   /** Keeps one worker running until {@link stop}. A start that fails before `first` is resolved is not repeated. */
-  async #keep(worker: number, first: ReturnType<typeof deferred<void>>): Promise<void> {
+  async #keep(worker: number, first: Deferred<void>): Promise<void> {
     const { log } = this.#options;
     let isFirst = true;
     for (let failures = 0; !this.#stopping.signal.aborted;) {
@@ -168,7 +168,7 @@ export class Workers {
   }
 
   /** Runs a worker once. Resolves with how its process ended. */
-  #run(worker: number, serving: ReturnType<typeof deferred<void>>): Promise<string> {
+  #run(worker: number, serving: Deferred<void>): Promise<string> {
     const { env, begin, settings, server } = this.#options;
     const child = spawnContained(process.execPath, [...process.execArgv, '--enable-source-maps', MAIN], {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -1,3 +1,4 @@
+import { tcpAddress } from '../core/net/cluster-names.ts';
 import type { MemberFiles } from './membership.ts';
 
 /** The section `cluster` of the configuration. */
@@ -20,10 +21,4 @@ export function remoteListening(
 ): { readonly host: string; readonly member: MemberFiles } | undefined {
   const member = memberFiles(settings);
   return settings.listen !== null && member ? { host: tcpAddress(settings.listen).host, member } : undefined;
-}
-
-/** Splits an address such as `10.0.0.5:8700` or `[fd00::5]:8700`. */
-export function tcpAddress(text: string): { readonly host: string; readonly port: number } {
-  const colon = text.lastIndexOf(':');
-  return { host: text.slice(0, colon).replaceAll(/[[\]]/g, ''), port: Number(text.slice(colon + 1)) };
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { fail } from '../core/errors.ts';
 import { runContained } from '../processes/index.ts';
+import { PLAIN_NAME } from '../core/net/cluster-names.ts';
 
 /** A certificate and its key, as PEM. */
 export interface Issued {
@@ -29,7 +30,6 @@ interface Request extends Validity {
 }
 
 const OPENSSL_MS = 30_000;
-const PLAIN_NAME = /^[A-Za-z0-9]([A-Za-z0-9.-]{0,62}[A-Za-z0-9])?$/;
 
 /** Makes an authority. Throws `CommandNotFound` without openssl, and `TlsError` when openssl refuses. */
 export function makeAuthority(commonName: string, validity: Validity): Promise<Issued> {

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { type Command, InvalidArgumentError } from 'commander';
+import { CLUSTER_NAME } from '../../base/core/net/cluster-names.ts';
 import type { IssueOptions } from '../commands/cluster.ts';
 import type { MakeCommand } from '../program.ts';
 
@@ -13,7 +14,7 @@ export function addClusterCommands(root: Command, command: MakeCommand): void {
   const cluster = command(root, 'cluster');
   const add = (name: string, description: string): Command =>
     command(cluster, name, description)
-      .option('--name <name>', 'DNS name of all machines, as in cluster.name', 'cluster.aana.internal')
+      .option('--name <name>', 'DNS name of all machines, as in cluster.name', CLUSTER_NAME)
       .option('--days <number>', 'days until the certificates of machines end', daysOf, 365);
   const optionsOf = ({ name, days }: Options): IssueOptions => ({
     ...{ name: name as string, days: days as number },

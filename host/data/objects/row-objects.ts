@@ -99,7 +99,8 @@ export class RowObjects {
       try {
         await this.#sweep(signal);
       } catch (error) {
-        await storage.write(({ sweeps }) => sweeps.release(name, begunAt));
+        // Otherwise it is due again in an hour.
+        await storage.write(({ sweeps }) => sweeps.release(name, begunAt)).catch(() => {});
         if (signal.aborted) return;
         throw error;
       }

@@ -1,5 +1,6 @@
-import { type ClusterSettings, memberFiles, Membership, tcpAddress } from '../../../base/certificates/index.ts';
+import { type ClusterSettings, memberFiles, Membership } from '../../../base/certificates/index.ts';
 import { fail } from '../../../base/core/errors.ts';
+import { TCP_ADDRESS, tcpAddress } from '../../../base/core/net/cluster-names.ts';
 import type { Logger } from '../../../base/core/log/logger.ts';
 import type { TcpAddress } from '../../../inference/rpc/index.ts';
 
@@ -11,8 +12,6 @@ export interface MemberAddress {
   readonly membership: Membership;
 }
 
-const ADDRESS = /^(\[[^\]]+\]|[^:/]+):\d{1,5}$/;
-
 /**
  * Returns where an application on another machine is reached, as the member of the cluster that the settings name.
  * `address` is its `cluster.listen`, such as `10.0.0.5:8700`. Throws `InvalidInput` for another text, `ConfigError`
@@ -20,7 +19,7 @@ const ADDRESS = /^(\[[^\]]+\]|[^:/]+):\d{1,5}$/;
  */
 export async function memberAddress(address: string, settings: ClusterSettings, log: Logger): Promise<MemberAddress> {
   const tcp = tcpAddress(address);
-  if (!ADDRESS.test(address) || tcp.port < 1 || tcp.port > 65_535)
+  if (!TCP_ADDRESS.test(address) || tcp.port < 1 || tcp.port > 65_535)
     throw fail('InvalidInput', `${JSON.stringify(address)} is no address of a machine with a port: 10.0.0.5:8700`);
   const files = memberFiles(settings);
   if (!files)

@@ -8,8 +8,8 @@ import { lostError } from './lost.ts';
 
 /**
  * Returns the deployments of an application, whose replicas this process then calls directly: on another machine as
- * this member of the cluster. They follow the
- * application until the connection ends; all calls then fail with its error.
+ * this member of the cluster. They follow the application until the connection ends; then all calls fail with its
+ * error.
  */
 export async function routedDeployments(
   connection: ControlConnection,

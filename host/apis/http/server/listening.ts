@@ -2,6 +2,7 @@ import { existsSync, lstatSync, rmSync } from 'node:fs';
 import { connect, type Server } from 'node:net';
 import { dirname } from 'node:path';
 import { type AanaError, fail } from '../../../base/core/errors.ts';
+import { listening, listenWithMode } from '../../../base/core/net/listening.ts';
 import { LONGEST_SOCKET_PATH } from '../../../base/core/net/unix-socket.ts';
 
 /** Returns the path of a socket that is written as `unix:/run/aana/http.sock`; undefined for other addresses. */
@@ -14,11 +15,9 @@ export function socketPath(address: string): string | undefined {
  * name the setting with the address. Default: the options of `serve`.
  */
 export function listenOnPort(server: Server, host: string, port: number, setting?: string): Promise<void> {
-  return listening(
-    server,
-    () => server.listen({ host, port }),
-    (error) => portError({ host, port, setting }, error),
-  );
+  return listening(server, () => server.listen({ host, port })).catch((error: NodeJS.ErrnoException) => {
+    throw portError({ host, port, setting }, error);
+  });
 }
 
 /**
@@ -37,44 +36,15 @@ export async function listenOnSocket(server: Server, path: string, mode: number)
       `the folder of ${path} does not exist: create it, or choose another path with --listen`,
     );
   await removeStale(path);
-  // `listen` makes the socket before anything else can run. So at no time can users connect that the mode excludes.
-  const listen = (): void => {
-    const before = process.umask(0o777 & ~mode);
-    try {
-      server.listen(path);
-    } finally {
-      process.umask(before);
-    }
-  };
-  return listening(server, listen, (error) => socketError(path, error));
+  return listenWithMode(server, path, mode).catch((error: NodeJS.ErrnoException) => {
+    throw socketError(path, error);
+  });
 }
 
 /** Listens where `other` listens, the server of another process. */
 export function listenOnHandle(server: Server, other: Server): Promise<void> {
-  return listening(
-    server,
-    () => server.listen(other),
-    (error) => fail('ListenError', `cannot listen with the other processes: ${error.message}`, { cause: error }),
-  );
-}
-
-function listening(
-  server: Server,
-  listen: () => void,
-  explain: (error: NodeJS.ErrnoException) => AanaError,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onError = (error: NodeJS.ErrnoException): void => {
-      server.off('listening', onListening);
-      reject(explain(error));
-    };
-    const onListening = (): void => {
-      server.off('error', onError);
-      resolve();
-    };
-    server.once('error', onError);
-    server.once('listening', onListening);
-    listen();
+  return listening(server, () => server.listen(other)).catch((error: Error) => {
+    throw fail('ListenError', `cannot listen with the other processes: ${error.message}`, { cause: error });
   });
 }
 

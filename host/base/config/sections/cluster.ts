@@ -1,9 +1,8 @@
 import * as z from 'zod';
+import { CLUSTER_NAME, PLAIN_NAME, TCP_ADDRESS, tcpAddress } from '../../core/net/cluster-names.ts';
 import { textOrNull } from '../../core/fields.ts';
 import { settings } from '../registry.ts';
 
-/** `10.0.0.5:8700`, `[fd00::5]:8700` or `gpu-1.example.org:8700`. */
-const LISTEN = /^(\[[0-9a-f:.]+\]|[a-z0-9.-]+):\d{1,5}$/i;
 const EVERYWHERE = /^(0+(\.0+)*|\[[0:]*\]):/;
 
 export const ClusterConfig = z
@@ -20,14 +19,14 @@ export const ClusterConfig = z
     }),
     name: z
       .string()
-      .regex(/^[A-Za-z0-9]([A-Za-z0-9.-]{0,62}[A-Za-z0-9])?$/, 'must be a DNS name of at most 64 characters')
-      .default('cluster.aana.internal')
+      .regex(PLAIN_NAME, 'must be a DNS name of at most 64 characters')
+      .default(CLUSTER_NAME)
       .describe('DNS name that the certificates of all machines of the cluster have. It need not resolve.'),
     listen: z
       .string()
-      .regex(LISTEN, 'must be an address of this machine and a port, such as 10.0.0.5:8700')
+      .regex(TCP_ADDRESS, 'must be an address of this machine and a port, such as 10.0.0.5:8700')
       .refine((text) => !EVERYWHERE.test(text), 'must be one address of this machine, to which others can connect')
-      .refine((text) => Number(text.slice(text.lastIndexOf(':') + 1)) <= 65_535, 'must have a port of at most 65535')
+      .refine((text) => tcpAddress(text).port <= 65_535, 'must have a port of at most 65535')
       .nullable()
       .default(null)
       .describe(

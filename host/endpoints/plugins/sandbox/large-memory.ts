@@ -9,7 +9,7 @@ const own = new WeakSet<ArrayBufferLike>();
 
 /**
  * Returns memory of at least so many bytes, with any content. Large memory is that of an earlier message, if it was
- * given back: V8 collects all garbage whenever some ten megabytes of such memory were made anew.
+ * given back, because V8 collects all garbage after each ten megabytes or so of new memory.
  */
 export function takeMemory(bytes: number): Buffer {
   if (bytes < leastBytes) return Buffer.allocUnsafe(bytes);

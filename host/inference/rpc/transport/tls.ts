@@ -2,7 +2,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { type Membership, tlsReason } from '../../../base/certificates/index.ts';
 import type { TcpAddress } from '../frames.ts';
-import { listening } from './listening.ts';
+import { listening } from '../../../base/core/net/listening.ts';
 
 /** Milliseconds for a handshake. */
 const HANDSHAKE_MS = 5000;

@@ -1,7 +1,6 @@
 import { type AanaError, fail } from '../../../../base/core/errors.ts';
 import type { Connection } from '../../database.ts';
-import { notFound } from '../../errors.ts';
-import { lacksTable } from '../../errors.ts';
+import { lacksTable, notFound } from '../../errors.ts';
 import { CallerRepository } from '../../statements.ts';
 import type { Metadata } from '../../../../base/schemas/vectors/vector-filter.ts';
 import {
