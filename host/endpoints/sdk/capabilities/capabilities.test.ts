@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import {
@@ -268,6 +270,23 @@ Capabilities('fetch ends with its signal, and a time that is over is one of the 
   ]);
   const late = await failure(runEndpoint(plugin, 'late', {}, { fetch: () => new Promise(() => {}) }));
   assert.equal([late.name, late.kind], ['TimeoutError', 'deadline-exceeded']);
+});
+
+Capabilities('fetch ends with its signal although the garbage is collected meanwhile', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const plugin = definePlugin([
+    defineEndpoint({
+      ...{ ...anything, name: 'late' },
+      run: async () => (await fetch('https://a.example/', { signal: AbortSignal.timeout(200) })).status,
+    }),
+  ]);
+  const answer = (): Promise<never> => {
+    const timer = setInterval(collect, 10);
+    setTimeout(() => clearInterval(timer), 150);
+    return new Promise(() => {});
+  };
+  assert.is((await failure(runEndpoint(plugin, 'late', {}, { fetch: answer }))).name, 'TimeoutError');
 });
 
 const double = defineHelper({

@@ -78,8 +78,9 @@ function install(): void {
     const request = new web.Request(...args);
     const [input, init] = args as unknown as [unknown, { readonly signal?: unknown } | undefined];
     const hasSignal = Boolean(init?.signal) || input instanceof web.Request;
-    // Node does not wait for `AbortSignal.timeout`, and would have nothing left to do.
-    const alive = hasSignal ? setInterval(() => {}, 60_000) : undefined;
+    // Node does not wait for `AbortSignal.timeout`, and would have nothing left to do. The signal of a request follows
+    // that of the caller only while somebody has the request.
+    const alive = hasSignal ? setInterval(() => void request, 60_000) : undefined;
     try {
       return await answered(run, request);
     } finally {
