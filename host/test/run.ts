@@ -4,8 +4,9 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism, cpus, tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { packageRoot } from '../base/core/package-root.ts';
 import { testEnvironment } from './environment.ts';
 import { describeFileTimes, longestFirst, readFileTimes, recordFileTimes } from './file-times.ts';
@@ -14,6 +15,10 @@ import { withSourcePositions } from './source-positions.ts';
 const FILE_TIMEOUT_MS = 600_000;
 /** With more jobs at once, the timings of tests would differ from those of a machine with two cores. */
 const MAX_JOBS = 2;
+/** Further files that begin only while the files that run leave a processor idle. Many wait for timers and servers. */
+const SPARE_JOBS = 2;
+const IDLE_SAMPLE_MS = 2000;
+const IDLE_PROCESSORS = 0.8;
 /**
  * V8 of Node 20 compiles functions for speed early, which in processes as short as those of tests costs more CPU time
  * than it saves: 5 to 8 % of the whole. Later versions decide by other rules and do not know the option.
@@ -145,15 +150,27 @@ function report(source: string, result: MeasuredResult, seconds: number): void {
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-/**
- * Returns the number of files that run at once. Many files spend most of their time waiting for servers, timers and
- * models.
- */
-function jobs({ AANA_TEST_JOBS: wanted = '' }: NodeJS.ProcessEnv): number {
-  if (wanted === '') return Math.min(MAX_JOBS, availableParallelism());
+/** Returns how many files run at once, and how many more while a processor is idle. */
+function jobs({ AANA_TEST_JOBS: wanted = '' }: NodeJS.ProcessEnv): {
+  readonly regular: number;
+  readonly spare: number;
+} {
+  if (wanted === '') return { regular: Math.min(MAX_JOBS, availableParallelism()), spare: SPARE_JOBS };
   if (!/^[1-9]\d?$/.test(wanted))
     throw new Error(`AANA_TEST_JOBS must be a number from 1 to 99, not ${JSON.stringify(wanted)}`);
-  return Number(wanted);
+  return { regular: Number(wanted), spare: 0 };
+}
+
+const idleMs = (): number => cpus().reduce((sum, { times }) => sum + times.idle, 0);
+
+/** Returns true when a processor was idle for a while, and false when `ended` aborts before. */
+async function isIdle(ended: AbortSignal): Promise<boolean> {
+  while (!ended.aborted) {
+    const before = idleMs();
+    await delay(IDLE_SAMPLE_MS, undefined, { signal: ended }).catch(() => undefined);
+    if (!ended.aborted && idleMs() - before >= IDLE_PROCESSORS * IDLE_SAMPLE_MS) return true;
+  }
+  return false;
 }
 
 /**
@@ -176,19 +193,33 @@ async function main(wanted: readonly string[]): Promise<number> {
   const times: Record<string, number> = {};
   // Shared by the jobs, each of which takes the next file.
   const waiting = longestFirst(sources, readFileTimes()).values();
-  const job = async (): Promise<void> => {
-    for (const source of waiting) {
-      const startedAt = Date.now();
-      const result = await runSource(source, env);
-      sum.passed += result.passed;
-      sum.failed += result.failed;
-      sum.skipped += result.skipped;
-      if (result.cpuSeconds !== undefined) times[source] = result.cpuSeconds;
-      report(source, result, (Date.now() - startedAt) / 1000);
-      if (result.failed > 0) failures.push(`FAIL ${source}`, ...failedTests(result.output));
-    }
+  const run = async (source: string): Promise<void> => {
+    const startedAt = Date.now();
+    const result = await runSource(source, env);
+    sum.passed += result.passed;
+    sum.failed += result.failed;
+    sum.skipped += result.skipped;
+    if (result.cpuSeconds !== undefined) times[source] = result.cpuSeconds;
+    report(source, result, (Date.now() - startedAt) / 1000);
+    if (result.failed > 0) failures.push(`FAIL ${source}`, ...failedTests(result.output));
   };
-  await Promise.all(Array.from({ length: jobs(env) }, job));
+  const allBegun = new AbortController();
+  const job = async (): Promise<void> => {
+    for (const source of waiting) await run(source);
+    allBegun.abort();
+  };
+  const { regular, spare } = jobs(env);
+  const spareJobs = async (): Promise<void> => {
+    const running = new Set<Promise<void>>();
+    while (await isIdle(allBegun.signal)) {
+      const { value: source } = running.size < spare ? waiting.next() : {};
+      if (source === undefined) continue;
+      const file = run(source).finally(() => running.delete(file));
+      running.add(file);
+    }
+    await Promise.all(running);
+  };
+  await Promise.all([...Array.from({ length: regular }, job), spareJobs()]);
   if (sum.passed + sum.failed === 0) {
     sum.failed = 1;
     process.stdout.write(`no test file matches ${wanted.join(' ')}\n`);
