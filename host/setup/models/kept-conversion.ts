@@ -6,7 +6,7 @@ import { inspectStored, type Sidecar, writeSidecar } from './sidecar.ts';
 import type { PullOptions, ResolvedModel } from './store.ts';
 
 /** Folder of the models that this machine has written in another form. */
-export const REQUANTISED_FOLDER: string = path.join('models', 'requantized');
+export const REQUANTIZED_FOLDER: string = path.join('models', 'requantized');
 
 /** What is known of a file once it is written. */
 export interface WrittenFile {

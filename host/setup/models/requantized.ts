@@ -6,7 +6,7 @@ import { WEIGHT_TYPES, type WeightType } from '../../base/core/model-files/weigh
 import { hashFile } from '../packages/index.ts';
 import { checkModel, readWeightType } from './convert/check-model-file.ts';
 import { requantize } from './convert/requantize.ts';
-import { keptConversion, REQUANTISED_FOLDER, type WrittenFile } from './kept-conversion.ts';
+import { keptConversion, REQUANTIZED_FOLDER, type WrittenFile } from './kept-conversion.ts';
 import { requireBytes } from './make-target.ts';
 import type { PullOptions, ResolvedModel } from './store.ts';
 
@@ -27,7 +27,7 @@ export async function requantized(
 ): Promise<ResolvedModel> {
   if ((await readWeightType(source.path)) === WEIGHT_TYPES[type].fileType) return source;
   const digest = source.sha256 ?? (await digestOf(source, options));
-  const folder = path.join(cacheDir, REQUANTISED_FOLDER, `${digest.slice(0, 32)}-${type}`);
+  const folder = path.join(cacheDir, REQUANTIZED_FOLDER, `${digest.slice(0, 32)}-${type}`);
   const name = path.basename(source.path);
   const target = path.join(folder, `${parseSplitName(name)?.base ?? name.replace(/\.gguf$/i, '')}@${type}.gguf`);
   const id = requantizedId(source.id, type);
@@ -43,8 +43,8 @@ export async function requantized(
 
 /** Returns the folders of the models that this machine has written, relative to the cache. */
 export async function requantizedFolders(cacheDir: string): Promise<string[]> {
-  const names = await readdir(path.join(cacheDir, REQUANTISED_FOLDER)).catch(() => []);
-  return names.map((name) => path.join(REQUANTISED_FOLDER, name));
+  const names = await readdir(path.join(cacheDir, REQUANTIZED_FOLDER)).catch(() => []);
+  return names.map((name) => path.join(REQUANTIZED_FOLDER, name));
 }
 
 /** Returns about how many bytes a model has with another type of weights. */

@@ -26,7 +26,7 @@ import {
   targetOfEntry,
   targetOfHubFile,
 } from './model-target.ts';
-import { REQUANTISED_FOLDER } from './kept-conversion.ts';
+import { REQUANTIZED_FOLDER } from './kept-conversion.ts';
 import { requantized } from './requantized.ts';
 import { damagedError, inspectModel, inspectStored, neighbourOf, sidecarPath, writeSidecar } from './sidecar.ts';
 import { describeSource } from './sources/describe-source.ts';
@@ -472,7 +472,7 @@ export class ModelStore {
     return [
       ...(await Promise.all(owners.map(below))).flat(),
       ...(await below(path.join('models', 'imported'))),
-      ...(await below(REQUANTISED_FOLDER)),
+      ...(await below(REQUANTIZED_FOLDER)),
     ];
   }
 

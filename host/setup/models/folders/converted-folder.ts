@@ -3,7 +3,7 @@ import path from 'node:path';
 import { fail } from '../../../base/core/errors.ts';
 import { hashFile } from '../../packages/index.ts';
 import { quantizeGgml } from '../convert/quantize.ts';
-import { keptConversion, REQUANTISED_FOLDER, type WrittenFile } from '../kept-conversion.ts';
+import { keptConversion, REQUANTIZED_FOLDER, type WrittenFile } from '../kept-conversion.ts';
 import { requireBytes } from '../make-target.ts';
 import type { PullOptions, ResolvedModel } from '../store.ts';
 import { type WhisperFolder, whisperFolder } from './whisper-folder.ts';
@@ -22,7 +22,7 @@ export async function convertedFolder(folder: string, cacheDir: string, options:
   const type = typeOf(folder, options.whisperType ?? 'q8_0');
   const source = await whisperFolder(folder);
   const digest = await digestOf(source, options);
-  const made = path.join(cacheDir, REQUANTISED_FOLDER, `${digest.slice(0, 32)}-${type}`);
+  const made = path.join(cacheDir, REQUANTIZED_FOLDER, `${digest.slice(0, 32)}-${type}`);
   const target = path.join(made, `${path.basename(folder)}@${type}.bin`);
   const id = `${folder}@${type}`;
   const write = async (making: string, whole: string): Promise<WrittenFile> => {

@@ -5,7 +5,7 @@ import { WEIGHT_TYPES, type WeightType } from '../../../base/core/model-files/we
 import { readWeightType } from '../convert/check-model-file.ts';
 import { requantize } from '../convert/requantize.ts';
 import { ggufToOnnx, ONNX_WEIGHTS, requireConvertible } from '../convert/text-onnx/gguf-to-onnx.ts';
-import { keptConversion, REQUANTISED_FOLDER, type WrittenFile } from '../kept-conversion.ts';
+import { keptConversion, REQUANTIZED_FOLDER, type WrittenFile } from '../kept-conversion.ts';
 import { requireBytes } from '../make-target.ts';
 import { bitsOf, digestOf, requantizedBytes } from '../requantized.ts';
 import type { PullOptions, ResolvedModel } from '../store.ts';
@@ -33,7 +33,7 @@ export async function onnxFolder(
       data: { file: source.path },
     });
   const digest = source.sha256 ?? (await digestOf(source, options));
-  const folder = path.join(cacheDir, REQUANTISED_FOLDER, `${digest.slice(0, 32)}-${form}`);
+  const folder = path.join(cacheDir, REQUANTIZED_FOLDER, `${digest.slice(0, 32)}-${form}`);
   const id = `${source.id}@${form}`;
   const write = async (making: string, whole: string): Promise<WrittenFile> => {
     const type = FORMS[form];
