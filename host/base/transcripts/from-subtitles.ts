@@ -1,4 +1,4 @@
-import type { AsrSegment } from '../schemas/index.ts';
+import type { AsrOutput, AsrSegment } from '../schemas/index.ts';
 import { oneLine } from './one-line.ts';
 
 const TIME = String.raw`(?:(\d{1,6}):)?(\d{1,2}):(\d{2})[.,](\d{3})`;
@@ -27,7 +27,17 @@ export function fromSubtitles(subtitles: string): AsrSegment[] {
   return [...subtitleSegments(subtitles)];
 }
 
-/** Yields the same. */
+/**
+ * Returns the segments of subtitles as a transcript. Of what language they are, and how sure their author was, is not
+ * known: the language is empty.
+ */
+export const subtitlesTranscript = (segments: readonly AsrSegment[]): AsrOutput => ({
+  segments: [...segments],
+  transcription_info: { language: '', language_confidence: 0 },
+  transcription: { text: segments.map(({ text }) => text).join('') },
+});
+
+/** Yields the segments that {@link fromSubtitles} returns. */
 export function* subtitleSegments(subtitles: string): Generator<AsrSegment, void> {
   const lines = subtitles.split(/\r\n|\n|\r/);
   for (let at = 0; at < lines.length; at += 1) {

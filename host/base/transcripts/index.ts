@@ -6,7 +6,7 @@ export {
   type TranscriptFormat,
   type TranscriptTextFormat,
 } from './formats.ts';
-export { fromSubtitles } from './from-subtitles.ts';
+export { fromSubtitles, subtitlesTranscript } from './from-subtitles.ts';
 export { toSrt } from './srt.ts';
 export { toText } from './text.ts';
 export {

@@ -10,6 +10,7 @@ import {
   HostError,
   type NewCaption,
   type NewTranscript,
+  subtitlesTranscript,
   VadParams,
   VideoInput,
   z,
@@ -22,8 +23,13 @@ const TRANSCRIBED = 0.5;
 /** Characters of a title or an address, and of a description, that the application's tables take. */
 const MAX_TEXT = { title: 4096, description: 16_384 } as const;
 
-const Input = z.strictObject({
+const Fields = z.strictObject({
   video: VideoInput,
+  subtitles: z
+    .optional(z.boolean())
+    .check(
+      z.describe('Whether the first track of embedded subtitles stands for the speech, which nothing hears then.'),
+    ),
   video_params: z.optional(z.nullable(VideoParams)),
   whisper_params: z.optional(
     z.nullable(
@@ -42,7 +48,16 @@ const Input = z.strictObject({
     ),
   ),
 });
-type Input = z.infer<typeof Input>;
+type Input = z.infer<typeof Fields>;
+const Input = Fields.check((ctx) => {
+  if (ctx.value.subtitles)
+    for (const name of ['whisper_params', 'vad_params'] as const)
+      if (ctx.value[name] != null)
+        ctx.issues.push({
+          ...{ code: 'custom', input: ctx.value[name], path: [name] },
+          message: 'with "subtitles" nothing is transcribed: leave them out',
+        });
+});
 
 /** Indexes a video, so that questions about it can be answered. */
 export const indexVideo = defineEndpoint({
@@ -80,8 +95,9 @@ export const indexVideo = defineEndpoint({
     const limit = ctx.settings.number('max_video_len');
     using opened = await ctx.video.open(video);
     requireShort(opened.info.duration, limit, input);
-    using audio = await opened.extractAudio();
-    const duration = opened.info.duration ?? (audio.duration || null);
+    const subtitles = input.subtitles ? await opened.subtitles() : undefined;
+    using audio = subtitles ? undefined : await opened.extractAudio();
+    const duration = opened.info.duration ?? (audio?.duration || null);
     requireShort(duration, limit, input);
     const title = cut(opened.metadata.title ?? name, MAX_TEXT.title);
     const description = cut(opened.metadata.description, MAX_TEXT.description);
@@ -94,8 +110,10 @@ export const indexVideo = defineEndpoint({
     const { hasVideo } = opened.info;
     ctx.progress(0, 'transcribing', { until: hasVideo ? TRANSCRIBED : 1 });
     const transcript = new Transcript();
-    for await (const part of transcribed(audio, input, ctx)) {
-      requireShort(audio.duration, limit, input); // known only when all of it is decoded, whatever its file says
+    for await (const part of audio
+      ? transcribed(audio, input, ctx)
+      : subtitles!.map((one) => subtitlesTranscript([one]))) {
+      requireShort(audio?.duration, limit, input); // known only when all of it is decoded, whatever its file says
       transcript.add(part);
       yield part;
     }
@@ -107,7 +125,8 @@ export const indexVideo = defineEndpoint({
       const part = duration === null ? 0 : Math.min(1, timestamps.at(-1)! / duration);
       ctx.progress(TRANSCRIBED + (1 - TRANSCRIBED) * part, 'looking at pictures');
     }
-    yield await indexing.complete(transcript.row(), captions);
+    // A plugin sees the name of a deployment, and not its model.
+    yield await indexing.complete(transcript.row(audio ? 'asr_deployment' : 'subtitles'), captions);
   },
 });
 
@@ -134,10 +153,9 @@ class Transcript {
     this.#info = info; // the last part knows the language
   }
 
-  row(): NewTranscript {
+  /** @param model what wrote it */
+  row(model: string): NewTranscript {
     const { language, language_confidence } = this.#info;
-    // A plugin sees the name of a deployment, and not its model.
-    const model = 'asr_deployment';
     return { model, transcript: this.#text, segments: this.#segments, language, language_confidence };
   }
 }

@@ -436,4 +436,40 @@ test('cites words of the video, and only those', async (one) => {
   assert.equal((nothing.output as { claims: unknown }).claims, []);
 });
 
+test('indexes embedded subtitles where they are asked for', async (one) => {
+  const subtitles = '1\n00:00:01,000 --> 00:00:02,500\nTea is hot.\n\n2\n00:01:00,000 --> 00:01:05,000\nCats sleep.\n';
+  one.speech = (function* () {
+    assert.unreachable('the speech was transcribed');
+    yield undefined;
+  })();
+  const { written } = await one.index('a', { video: () => ({ duration: 70, subtitles }) }, { subtitles: true });
+  const parts = written.slice(1, -1) as { segments: { text: string; time_interval: object }[] }[];
+  assert.equal(
+    parts.map(({ segments }) => segments.map(({ text, time_interval: time }) => [text, time])),
+    [[[' Tea is hot.', { start: 1, end: 2.5 }]], [[' Cats sleep.', { start: 60, end: 65 }]]],
+  );
+  const [row] = one.repositories.transcripts;
+  assert.equal(
+    [row!.model, row!.transcript, row!.language, row!.segments.length],
+    ['subtitles', ' Tea is hot. Cats sleep.', '', 2],
+  );
+  await one.run('video_chat', { media_id: 'a', question: 'Is tea hot?' });
+  assert.match(one.dialogs[0]!, 'Cats sleep.');
+});
+
+test('refuses parameters for speech beside subtitles, and leaves nothing of a video without them', async (one) => {
+  for (const more of [{ whisper_params: { language: 'en' } }, { vad_params: { chunk_size: 20 } }]) {
+    const error = await one.failure(one.index('a', {}, { subtitles: true, ...more }));
+    assert.equal((error.data as { loc: unknown }[])[0]!.loc, Object.keys(more));
+  }
+  const video = () => ({
+    get subtitles(): string {
+      throw new HostError('VideoReadingException', 'bad-request', 'the file has no subtitles');
+    },
+  });
+  const error = await one.failure(one.index('a', { video }, { subtitles: true }));
+  assert.is(error.name, 'VideoReadingException');
+  assert.equal([one.repositories.videos, one.repositories.transcripts], [[], []]);
+});
+
 Chat.run();

@@ -232,4 +232,22 @@ Summarize('refuses another form of the answer beside cite', async () => {
   );
 });
 
+Summarize('summarizes and quotes embedded subtitles where they are asked for', async () => {
+  const subtitles = '1\n00:00:01,000 --> 00:00:02,500\nWe lift the stone by one meter.\n';
+  const { sampling, model } = citing(new FakeModel());
+  const { deployments } = host('', model);
+  const asr_deployment = { transcribe: () => assert.unreachable('the speech was transcribed') };
+  const fakes: FakeHost = { video: () => ({ subtitles }), deployments: { ...deployments, asr_deployment } };
+  const input = { video, subtitles: true };
+  const { output } = await runEndpoint(endpoint, 'summarize_video', { ...input, cite: true }, fakes);
+  assert.match((output as { summary: string }).summary, /^- Claim 1\./);
+  const text = ' We lift the stone by one meter.';
+  assert.equal(sampling[0]!.structured_outputs?.quote_of, [[{ text, start: 1, end: 2.5 }]]);
+  const streaming = new FakeModel();
+  const { llm_deployment } = host('', streaming).deployments!;
+  const more = { ...fakes, deployments: { llm_deployment, asr_deployment } } as FakeHost;
+  await runEndpoint(endpoint, 'summarize_video_stream', input, more);
+  assert.match(JSON.stringify(streaming.streamed[0]!.dialog), /the stone by one meter/);
+});
+
 Summarize.run();

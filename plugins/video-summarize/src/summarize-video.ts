@@ -3,7 +3,9 @@ import {
   type Context,
   defineEndpoint,
   SamplingParams,
+  subtitlesTranscript,
   TextChunk,
+  type Video,
   VideoInput,
   z,
 } from 'aana-host/plugin';
@@ -13,6 +15,11 @@ import { transcriptPieces } from './transcript.ts';
 
 const input = z.strictObject({
   video: VideoInput,
+  subtitles: z
+    .optional(z.boolean())
+    .check(
+      z.describe('Whether the first track of embedded subtitles stands for the speech, which nothing hears then.'),
+    ),
   sampling_params: z.optional(z.nullable(SamplingParams)),
 });
 type Input = z.infer<typeof input>;
@@ -72,12 +79,15 @@ interface Transcribed {
   readonly pieces: readonly string[];
 }
 
-async function transcribed({ video }: Input, ctx: Context): Promise<Transcribed> {
+async function transcribed({ video, subtitles }: Input, ctx: Context): Promise<Transcribed> {
   const opened = await ctx.video.open(video);
-  const audio = await opened.extractAudio();
-  ctx.progress(0, 'transcribing', { until: TRANSCRIBED });
-  const transcript = await ctx.asr.transcribe(audio);
-  audio[Symbol.dispose]();
+  const transcript = subtitles ? subtitlesTranscript(await opened.subtitles()) : await heard(opened, ctx);
   ctx.progress(TRANSCRIBED, 'summarizing');
   return { transcript, pieces: transcriptPieces(transcript) };
+}
+
+async function heard(opened: Video, ctx: Context): Promise<AsrOutput> {
+  using audio = await opened.extractAudio();
+  ctx.progress(0, 'transcribing', { until: TRANSCRIBED });
+  return await ctx.asr.transcribe(audio);
 }

@@ -1,8 +1,8 @@
 import {
-  type AsrOutput,
   answerBy,
   defineEndpoint,
   needsWordTimes,
+  subtitlesTranscript,
   TRANSCRIPT_ANSWERS,
   transcriptAnswer,
   TranscriptForm,
@@ -59,17 +59,10 @@ export const transcribeVideo = defineEndpoint({
   output: answerBy('format', TRANSCRIPT_ANSWERS),
   async run({ video, whisper_params: params, subtitles, ...form }, ctx) {
     const opened = await ctx.video.open(video);
-    if (subtitles) return transcriptAnswer(form, transcriptOf(await opened.subtitles()), await opened.facts());
+    if (subtitles) return transcriptAnswer(form, subtitlesTranscript(await opened.subtitles()), await opened.facts());
     const audio = await opened.extractAudio({ channels: params?.channels ?? 'mix' });
     const asked = needsWordTimes(form) ? { ...params, word_timestamps: true } : params;
     const output = await ctx.asr.transcribe(audio, asked);
     return transcriptAnswer(form, output, audio, params?.task);
   },
-});
-
-/** Subtitles as a transcript. Of what language they are, and how sure their author was, is not known. */
-const transcriptOf = (segments: AsrOutput['segments']): AsrOutput => ({
-  segments,
-  transcription_info: { language: '', language_confidence: 0 },
-  transcription: { text: segments.map(({ text }) => text).join('') },
 });
