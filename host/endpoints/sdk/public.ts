@@ -4,6 +4,13 @@ export * from '../../base/transcripts/index.ts';
 export * from '../../base/splitting/index.ts';
 export type { Capability } from './capabilities/capabilities.ts';
 export { asBytes, BytesAnswer, type BytesOptions } from './capabilities/bytes-answer.ts';
+export {
+  type Claim,
+  citedClaims,
+  type CitingOptions,
+  claimSchema,
+  type SourcePart,
+} from './capabilities/cited-claims.ts';
 export { Context, type Log, type LogFields, StreamContext } from './context.ts';
 export {
   type Asr,

@@ -155,7 +155,7 @@ Guide('every plugin of the page is strictly typed, and its tests pass', async ()
     checked,
     names.map((name) => `build/${name}/index.test.js`),
   );
-  assert.is(tests, 19);
+  assert.is(tests, 20);
 });
 
 Guide('names every section in its list of contents', async () => {

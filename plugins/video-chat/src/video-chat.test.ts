@@ -417,7 +417,7 @@ test('cites words of the video, and only those', async (one) => {
   ]);
   for (const sampling_params of [{ stop: ['x'] }, { stop_token_ids: [1] }, { structured_outputs: { choice: ['a'] } }]) {
     const error = await one.failure(one.run('video_chat', { ...input, sampling_params }, {}, { llm_deployment }));
-    assert.equal([error.name, error.kind], ['ValidationError', 'invalid-input']);
+    assert.equal([error.name, error.kind], ['InvalidSamplingParams', 'bad-request']);
   }
   const chat = (): never => {
     const data = [{ loc: ['sampling_params', 'structured_outputs'], msg: 'no source has 5 words' }];

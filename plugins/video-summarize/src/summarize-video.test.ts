@@ -190,8 +190,8 @@ Summarize('gives each claim its quotations with their times, and no claim twice'
   assert.equal(claims[1], {
     claim: 'Claim 2.',
     quotes: [
-      { text: 'by one meter', start: 3, end: 5 },
-      { text: 'number 2', start: 4, end: 6 },
+      { text: 'by one meter', start: 3, end: 5, source: 'speech' },
+      { text: 'number 2', start: 4, end: 6, source: 'speech' },
     ],
   });
   assert.ok(summary.startsWith('- Claim 1.\n- Claim 2.'));

@@ -1,5 +1,6 @@
 import {
   type AsrOutput,
+  claimSchema,
   type Context,
   defineEndpoint,
   SamplingParams,
@@ -9,7 +10,7 @@ import {
   VideoInput,
   z,
 } from 'aana-host/plugin';
-import { Claim, citedClaims } from './claims.ts';
+import { summaryClaims } from './claims.ts';
 import { lastChat, TRANSCRIBED } from './summary.ts';
 import { transcriptPieces } from './transcript.ts';
 
@@ -40,13 +41,13 @@ export const summarizeVideo = defineEndpoint({
   input: cited,
   output: z.strictObject({
     summary: z.string().check(z.describe('The summary of the video.')),
-    claims: z.optional(z.array(Claim).check(z.describe('With `cite`: the points of the summary.'))),
+    claims: z.optional(z.array(claimSchema(['speech'])).check(z.describe('With `cite`: the points of the summary.'))),
   }),
   async run(args, ctx) {
     const { transcript, pieces } = await transcribed(args, ctx);
     if (pieces.length === 0) return { summary: noSpeech, ...(args.cite && { claims: [] }) };
     if (args.cite) {
-      const claims = await citedClaims(ctx, transcript, pieces, args.sampling_params);
+      const claims = await summaryClaims(ctx, transcript, pieces, args.sampling_params);
       return { summary: claims.map(({ claim }) => `- ${claim}`).join('\n'), claims };
     }
     const { dialog, options } = await lastChat(ctx, pieces, args.sampling_params);
