@@ -426,7 +426,7 @@ test('cites words of the video, and only those', async (one) => {
   const refused = await one.failure(one.run('video_chat', input, {}, { llm_deployment: { ...llm_deployment, chat } }));
   assert.equal(
     [refused.name, refused.kind, refused.message],
-    ['InvalidSamplingParams', 'bad-request', '"cite" is not possible: no source has 5 words'],
+    ['InvalidSamplingParams', 'bad-request', 'quotations are not possible: no source has 5 words'],
   );
   one.speech = [language];
   const { captioning_deployment } = lookers;

@@ -218,9 +218,9 @@ Summarize('refuses another form of the answer beside cite', async () => {
       () => 'none',
       (error: unknown) => (error as Error).message,
     );
-  assert.match(await refusal({ structured_outputs: { choice: ['a'] } }), /cite.*structured_outputs/);
-  assert.match(await refusal({ stop: ['"'] }), /cite.*stop/);
-  assert.match(await refusal({ stop_token_ids: [1] }), /cite.*stop_token_ids/);
+  assert.match(await refusal({ structured_outputs: { choice: ['a'] } }), /quotations.*structured_outputs/);
+  assert.match(await refusal({ stop: ['"'] }), /quotations.*stop/);
+  assert.match(await refusal({ stop_token_ids: [1] }), /quotations.*stop_token_ids/);
   const chat = (): never => {
     const data = [{ loc: ['sampling_params', 'structured_outputs'], msg: 'no source has 5 words' }];
     throw new HostError('InvalidSamplingParams', 'bad-request', 'sampling_params.structured_outputs: …', { data });
@@ -228,7 +228,7 @@ Summarize('refuses another form of the answer beside cite', async () => {
   const { count_tokens } = new FakeModel();
   assert.is(
     await refusal({}, { count_tokens, chat } as unknown as FakeModel),
-    '"cite" is not possible: no source has 5 words',
+    'quotations are not possible: no source has 5 words',
   );
 });
 

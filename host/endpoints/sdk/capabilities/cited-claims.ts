@@ -77,7 +77,11 @@ export async function citedClaims<Name extends string>(
 ): Promise<Claim<Name>[]> {
   for (const name of ['structured_outputs', 'stop', 'stop_token_ids'] as const)
     if (sampling?.[name] != null)
-      throw new HostError('InvalidSamplingParams', 'bad-request', `\`cite\` excludes sampling_params.${name}`);
+      throw new HostError(
+        'InvalidSamplingParams',
+        'bad-request',
+        `an answer with quotations excludes sampling_params.${name}`,
+      );
   const names = Object.keys(sources) as Name[];
   const structured_outputs = {
     ...{ json: formOf(mostClaims, first), max_words: MOST.words },
@@ -119,7 +123,11 @@ function failCite(error: unknown): never {
   if (error instanceof HostError && error.name === 'InvalidSamplingParams' && Array.isArray(error.data)) {
     const [problem] = error.data as { readonly loc?: readonly unknown[]; readonly msg?: string }[];
     if (problem?.loc?.includes('structured_outputs'))
-      throw new HostError(error.name, error.kind, `"cite" is not possible: ${problem.msg?.replace(/^quote_of: /, '')}`);
+      throw new HostError(
+        error.name,
+        error.kind,
+        `quotations are not possible: ${problem.msg?.replace(/^quote_of: /, '')}`,
+      );
   }
   throw error;
 }
