@@ -115,6 +115,18 @@ const inputs = (root, names) => Object.fromEntries(names.map((name) => [name, so
 /** The folder of an npm package in the path of one of its files. */
 const PACKAGE = /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+(?=[\\/])/;
 
+/**
+ * Takes the sources out of the source maps, because the files lie beside the bundle. Each process that prints places in
+ * sources reads the maps of all its code when it starts.
+ */
+function leaveOutSources(folder) {
+  for (const name of readdirSync(folder, { recursive: true }).filter((file) => file.endsWith('.js.map'))) {
+    const file = join(folder, name);
+    const { sourcesContent: _, ...map } = JSON.parse(readFileSync(file, 'utf8'));
+    writeFileSync(file, JSON.stringify(map));
+  }
+}
+
 /** Returns the names, versions and licences of the npm packages of which the chunks have code. */
 function licencesOf(chunks) {
   const folders = new Set(chunks.flatMap(({ moduleIds = [] }) => moduleIds.map((id) => PACKAGE.exec(id)?.[0])));
@@ -170,6 +182,7 @@ export async function bundle(root) {
   });
   const { output: ofPage } = await page.write({ ...output, sourcemap: false, minify: true, comments: false });
   await page.close();
+  leaveOutSources(output.dir);
   writeFileSync(join(output.dir, 'LICENSES.txt'), licencesOf([...ofPrograms, ...ofPage]));
 }
 
