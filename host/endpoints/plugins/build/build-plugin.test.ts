@@ -6,6 +6,7 @@ import * as assert from 'uvu/assert';
 import { delay } from '../../../base/core/abort.ts';
 import { silentLogger as log } from '../../../base/core/log/logger.ts';
 import { skip } from '../../../test/skip.ts';
+import { testCacheDir } from '../fixtures/build-test-plugin.ts';
 import { FakePorts } from '../fixtures/fake-ports.ts';
 import { runPlugin } from '../fixtures/run-plugin.ts';
 import { testSandbox } from '../fixtures/test-sandbox.ts';
@@ -36,6 +37,9 @@ async function makePlugin(): Promise<string> {
   return dir;
 }
 
+/** Takes the components of the same code that tests have made before. */
+const options = { log, cacheDir: testCacheDir() };
+
 /** The plugin, built once. */
 let made = '';
 
@@ -54,12 +58,12 @@ BuildPlugin.before.each(async (context) => {
 BuildPlugin.after.each(async ({ dir }) => rm(dir, { recursive: true }));
 
 BuildPlugin('makes a component, and makes it again only when a source has changed', async ({ dir }) => {
-  const first = await buildPlugin(dir, { log });
+  const first = await buildPlugin(dir, options);
   assert.equal(first, { component: join(dir, 'dist', 'sample.wasm'), rebuilt: true });
   assert.equal([...(await readFile(first.component)).subarray(0, 8)], [0, 0x61, 0x73, 0x6d, 0x0d, 0, 1, 0]);
-  assert.is((await buildPlugin(dir, { log })).rebuilt, false);
+  assert.is((await buildPlugin(dir, options)).rebuilt, false);
   await writeFile(join(dir, 'src', 'index.ts'), source.replace('/a', '/b'));
-  assert.is((await buildPlugin(dir, { log })).rebuilt, true);
+  assert.is((await buildPlugin(dir, options)).rebuilt, true);
 });
 
 const endpoints = (answer: string): string => `
@@ -120,7 +124,7 @@ BuildPlugin('gives what a build from nothing gives, whatever was built before', 
 BuildPlugin('makes a damaged component again', async ({ dir }) => {
   await takeBuilt(dir);
   await writeFile(join(dir, 'dist', 'sample.wasm'), 'damaged');
-  assert.is((await buildPlugin(dir, { log })).rebuilt, true);
+  assert.is((await buildPlugin(dir, options)).rebuilt, true);
 });
 
 BuildPlugin(
@@ -135,10 +139,10 @@ BuildPlugin(
     await writeFile(join(dir, 'src', 'index.ts'), calling);
     const uses = async (capabilities: readonly string[]): Promise<readonly string[]> => {
       await writeFile(join(dir, 'plugin.json'), JSON.stringify({ name: 'sample', version: '1.0.0', capabilities }));
-      const { component, rebuilt } = await buildPlugin(dir, { log });
+      const { component, rebuilt } = await buildPlugin(dir, options);
       assert.ok(rebuilt, 'a change of capabilities builds anew');
-      const options = { plugin: 'sample', cacheDir: dir, sandbox: testSandbox, isFast: true };
-      return (await readComponent(component, options)).uses;
+      const reading = { plugin: 'sample', cacheDir: dir, sandbox: testSandbox, isFast: true };
+      return (await readComponent(component, reading)).uses;
     };
     assert.equal(await uses(['deployments']), ['deployments']);
     assert.equal(await uses(['media', 'deployments']), ['media', 'deployments']);
@@ -146,14 +150,14 @@ BuildPlugin(
 );
 
 BuildPlugin('builds once when asked twice at the same time', async ({ dir }) => {
-  const results = await Promise.all([buildPlugin(dir, { log }), buildPlugin(dir, { log })]);
+  const results = await Promise.all([buildPlugin(dir, options), buildPlugin(dir, options)]);
   assert.equal(results.map((result) => result.rebuilt).sort(), [false, true]);
 });
 
 BuildPlugin('takes a component that is there when the plugin has no TypeScript source', async ({ dir }) => {
   await takeBuilt(dir);
   await rm(join(dir, 'src'), { recursive: true });
-  assert.equal(await buildPlugin(dir, { log }), { component: join(dir, 'dist', 'sample.wasm'), rebuilt: false });
+  assert.equal(await buildPlugin(dir, options), { component: join(dir, 'dist', 'sample.wasm'), rebuilt: false });
 });
 
 const failures: { what: string; file: string; text: string; message: RegExp }[] = [
@@ -380,7 +384,7 @@ for (const { what, file, text, message } of failures) {
     await writeFile(join(dir, file), text);
     // The bundler says the same in a process of its own, which other tests start.
     const isOfBundle = / bundled: /.test(message.source);
-    const build = isOfBundle ? bundlePlugin(await readManifest(dir)) : buildPlugin(dir, { log });
+    const build = isOfBundle ? bundlePlugin(await readManifest(dir)) : buildPlugin(dir, options);
     const error = await build.catch((reason: unknown) => reason);
     assert.ok(error instanceof Error);
     assert.is(error.name, 'PluginLoadError');
@@ -407,18 +411,18 @@ for (const [what, { code, limits, reason }] of Object.entries(bombs)) {
   }
   BuildPlugin(`ends a build that ${what}, and leaves nothing of it`, async ({ dir }) => {
     await writeFile(join(dir, 'src', 'index.ts'), `${code}\n${source}`);
-    const error = await buildPlugin(dir, { log, limits }).catch((thrown: unknown) => thrown);
+    const error = await buildPlugin(dir, { ...options, limits }).catch((thrown: unknown) => thrown);
     assert.match((error as Error).message, reason);
     assert.equal(await readdir(join(dir, 'dist')), []);
     await writeFile(join(dir, 'src', 'index.ts'), source);
-    assert.is((await buildPlugin(dir, { log })).rebuilt, true);
+    assert.is((await buildPlugin(dir, options)).rebuilt, true);
   });
 }
 
 BuildPlugin('ends a build with its signal', async ({ dir }) => {
   await writeFile(join(dir, 'src', 'index.ts'), `for (;;);\n${source}`);
   const client = new AbortController();
-  const building = buildPlugin(dir, { log, signal: client.signal }).catch((thrown: unknown) => thrown);
+  const building = buildPlugin(dir, { ...options, signal: client.signal }).catch((thrown: unknown) => thrown);
   while (!(await readdir(join(dir, 'dist')).catch((): string[] => [])).includes('sample.wasm.build')) await delay(5);
   const gone = new Error('gone');
   client.abort(gone);
@@ -435,7 +439,7 @@ BuildPlugin('says all that is used and not there, each once a file', async ({ di
     join(dir, 'src', 'index.ts'),
     'import { b } from "./other.ts";\nexport const endpoint = () => [b(), Buffer.alloc(1), Buffer.alloc(2)];\n',
   );
-  const error = await buildPlugin(dir, { log }).catch((reason: unknown) => reason);
+  const error = await buildPlugin(dir, options).catch((reason: unknown) => reason);
   assert.ok(error instanceof Error);
   assert.equal(
     error.message.split('\n').map((line) => line.replace(/^plugin sample cannot be bundled: |; .*$/g, '')),
@@ -452,7 +456,7 @@ const home = typeof process === 'undefined' ? 'none' : process.env.HOME;
 const mode = process.env.NODE_ENV;
 export const taken = [fetch('a'), one.process, home, mode, globalThis.navigator];`;
   await writeFile(join(dir, 'src', 'index.ts'), `${source}${code}`);
-  assert.is((await buildPlugin(dir, { log })).rebuilt, true);
+  assert.is((await buildPlugin(dir, options)).rebuilt, true);
 });
 
 BuildPlugin(
@@ -468,14 +472,14 @@ BuildPlugin(
       'import { b } from "./other.ts";\nconst { old } = require("./old.cjs");\nconst late = await ' +
         'Promise.resolve(b);\nexport const endpoint = { describe: () => [], run: () => `${old}${late}` };\n',
     );
-    assert.is((await buildPlugin(dir, { log })).rebuilt, true);
+    assert.is((await buildPlugin(dir, options)).rebuilt, true);
   },
 );
 
 BuildPlugin('puts into a component only the web globals that it names', async ({ dir }) => {
   const { size } = await stat(join(made, 'dist', 'sample.wasm'));
   await writeFile(join(dir, 'src', 'index.ts'), `${source}export const parsed = () => new URL('http://a/').href;`);
-  const { size: withUrl } = await stat((await buildPlugin(dir, { log })).component);
+  const { size: withUrl } = await stat((await buildPlugin(dir, options)).component);
   assert.ok(withUrl - size > 100_000 && withUrl - size < 1_500_000, `${withUrl - size} bytes more`);
 });
 
