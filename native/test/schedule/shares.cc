@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "../check.h"
-#include "core/llama/schedule/fair_share.h"
+#include "core/fair_share.h"
 #include "core/llama/loop/scheduler.h"
 #include "core/llama/schedule/waiting_line.h"
 #include "tests.h"
@@ -13,7 +13,6 @@
 namespace aana::test {
 namespace {
 
-using llama::FairShare;
 using llama::Sequence;
 using llama::WaitingLine;
 

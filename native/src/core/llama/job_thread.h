@@ -12,7 +12,7 @@
 
 #include "core/llama/event.h"
 #include "core/llama/outbox.h"
-#include "core/tenant_turns.h"
+#include "core/fair_share.h"
 #include "core/thread_name.h"
 
 namespace aana::llama {
@@ -130,7 +130,7 @@ class JobThread {
   bool is_stopped_ = false;
   bool is_ending_ = false;
   uint64_t n_jobs_ = 0;
-  TenantTurns turns_;
+  FairShare turns_;
   std::thread thread_;  // last, because it uses all the others
 };
 

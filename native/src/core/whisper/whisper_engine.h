@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/pulse.h"
-#include "core/tenant_turns.h"
+#include "core/fair_share.h"
 #include "core/whisper/audio/audio_source.h"
 #include "core/whisper/transcriber.h"
 #include "core/whisper/types.h"
@@ -116,7 +116,7 @@ class WhisperEngine {
   bool stopping_ = false;
   std::deque<RequestPtr> turn_;  // the front is served next
   std::unordered_map<uint64_t, RequestPtr> request_by_id_;
-  TenantTurns turns_;
+  FairShare turns_;
   // The earliest deadline of the requests; time_point::max() without one. Written with the lock held.
   std::atomic<std::chrono::steady_clock::time_point> next_deadline_{std::chrono::steady_clock::time_point::max()};
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "core/llama/schedule/fair_share.h"
+#include "core/fair_share.h"
 #include "core/request_terms.h"
 
 namespace aana::llama {

@@ -16,7 +16,7 @@
 #include "core/llama/model/model.h"
 #include "core/llama/outbox.h"
 #include "core/llama/prompt_cache/prompt_store.h"
-#include "core/llama/schedule/fair_share.h"
+#include "core/fair_share.h"
 #include "core/llama/schedule/sequence_memory.h"
 #include "core/llama/schedule/slots.h"
 #include "core/llama/loop/step_planner.h"

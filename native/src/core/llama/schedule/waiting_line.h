@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/llama/schedule/fair_share.h"
+#include "core/fair_share.h"
 #include "core/llama/schedule/sequence.h"
 
 namespace aana::llama {

@@ -9,12 +9,13 @@
 #include <tuple>
 #include <unordered_map>
 
-namespace aana::llama {
+namespace aana {
 
 // Divides an engine among tenants by their weights (start-time fair queuing). The virtual time of a tenant is what was
 // computed for it, in tokens, divided by its weight. The tenant with the least virtual time is next. A tenant that
 // comes back begins at the present virtual time, which is the least of those that have or want something, so idle time
-// gives no credit. Not thread-safe.
+// gives no credit. Where nothing is charged, tenants have equal parts of the places, whatever their requests take. Not
+// thread-safe.
 class FairShare {
  public:
   // The tenant with the lowest rank is next; with equal times the tenant with the fewest places, then the one whose
@@ -88,4 +89,4 @@ class FairShare {
   uint64_t n_turns_ = 0;
 };
 
-}  // namespace aana::llama
+}  // namespace aana
