@@ -45,7 +45,7 @@ const textOf = (words) =>
     ' ',
   );
 
-async function load(kvUnified) {
+async function load(totalCells) {
   const listeners = new Map();
   const engine = await binding.loadLlama(
     {
@@ -57,7 +57,7 @@ async function load(kvUnified) {
       prefillTokensPerStep: 256,
       keyType: kv,
       valueType: kv,
-      kvUnified,
+      totalCells,
     },
     (event) => listeners.get(event.id)(event),
     () => {},
@@ -107,7 +107,7 @@ async function measure({ engine, generate }, count, requests) {
 const median = (all) => [...all].sort((a, b) => a - b)[Math.floor(all.length / 2)];
 const round = (number) => Math.round(number * 1000) / 1000;
 
-const engines = { unified: await load(true), streams: await load(false) };
+const engines = { unified: await load(1e9), streams: await load(0) };
 if (numbers.history > 0)
   for (const { generate } of Object.values(engines))
     await Promise.all(Array.from({ length: maxSequences }, () => generate(textOf(numbers.history), 1)));

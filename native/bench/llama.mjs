@@ -3,7 +3,9 @@
  *
  *   npm run build && npx aana-host build-native
  *   node native/bench/llama.mjs path/to/model.gguf [--runs 3] [--threads 1] [--tokens 64] [--prefill 256] [--gpu-layers
- *   0] > result.json
+ *   0] [--plain] > result.json
+ *
+ * `--plain` is for a model without a chat template.
  */
 import { execFileSync } from 'node:child_process';
 import { basename } from 'node:path';
@@ -20,6 +22,7 @@ const { values, positionals } = parseArgs({
     tokens: { type: 'string', default: '64' },
     prefill: { type: 'string', default: '256' },
     'gpu-layers': { type: 'string', default: '0' },
+    plain: { type: 'boolean', default: false },
   },
 });
 const [modelPath] = positionals;
@@ -52,7 +55,7 @@ let lastId = 0;
 function generate() {
   const id = ++lastId;
   const text = `Tell me a very long story about number ${id * 7919}, its friends and their house at the lake.`;
-  const prompt = engine.info.hasChatTemplate ? { messages: [{ role: 'user', content: text }], prefix: '' } : { text };
+  const prompt = values.plain ? { text } : { messages: [{ role: 'user', content: text }], prefix: '' };
   const started = performance.now();
   let firstMs;
   return new Promise((resolve, reject) => {

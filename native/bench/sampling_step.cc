@@ -116,7 +116,7 @@ class Bench {
     TokenRules rules;
     if (one.has_grammar)
       rules.grammar.emplace(grammar_, GrammarMatcher::Tokens{.trie = trie_, .ends = {kEnd}, .visible = {}},
-                            std::vector<std::string>(), std::vector<TokenId>());
+                            std::vector<std::string>());
     std::normal_distribution<float> normal(0.0F, 2.0F);
     std::vector<float> logits(kVocabulary);
     for (auto& logit : logits) logit = normal(random);

@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LlamaAudio } from './binding/index.ts';
-import { endOf, errorOf, isBuilt, TestEngine } from './fixtures/test-engine.ts';
+import { endOf, errorOf, isBuilt, sharedCells, TestEngine } from './fixtures/test-engine.ts';
 import { asked, seeing, soundOf, testImage, testSound } from './fixtures/test-images.ts';
 import {
   IMAGE_TOKENS,
@@ -60,7 +60,7 @@ for (const senses of SENSES)
 
 for (const senses of SENSES)
   Audio(`what was computed for a whole sound is reused for the same sound only (${senses})`, async () => {
-    await using llama = await TestEngine.load({ ...seeing(senses), kvUnified: true });
+    await using llama = await TestEngine.load({ ...seeing(senses), totalCells: sharedCells });
     const prompt = endOf(await llama.generate(asked('The cat', speech, QUESTION))).promptTokens;
     assert.is(endOf(await llama.generate(asked('The cat', speech, QUESTION))).reusedTokens, prompt - 1);
     const other = endOf(await llama.generate(asked('The cat', music, QUESTION)));

@@ -3,14 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import { expectSame } from './fixtures/same-text.ts';
-import { endOf, errorOf, isBuilt, prompt, TestEngine } from './fixtures/test-engine.ts';
+import { endOf, errorOf, isBuilt, prompt, sharedCells, TestEngine } from './fixtures/test-engine.ts';
 
 const Cache = suite('the cache of the llama engine');
 /** More tokens than a request waits for. */
 const beginning = 'Once upon a time there was a little girl who had a red ball and a big dog. '.repeat(3);
 const layouts = [
-  { name: 'shared cells', changes: { kvUnified: true } },
-  { name: 'cells for each sequence', changes: { kvUnified: false } },
+  { name: 'shared cells', changes: { totalCells: sharedCells } },
+  { name: 'cells for each sequence', changes: { totalCells: 0 } },
 ];
 
 function test(title: string, run: () => Promise<void>): void {
@@ -110,7 +110,7 @@ test('as many requests run together as llama.cpp allows', async () => {
 test('requests whose cells run out are computed again and lose nothing', async () => {
   const sampling = { maxTokens: 150, ignoreEos: true, logprobs: 2 };
   const texts = ['Once upon a time', 'The dog', 'A cat was', 'One day'];
-  await using roomy = await TestEngine.load({ kvUnified: true, maxSequences: 4 });
+  await using roomy = await TestEngine.load({ totalCells: sharedCells, maxSequences: 4 });
   const ids = texts.map((text) => roomy.submit(text, sampling));
   for (const id of ids) endOf(await roomy.finish(id));
   assert.is(roomy.engine.counts.preemptions, 0);

@@ -3,7 +3,6 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LlamaGrammar, LlamaSampling } from './binding/index.ts';
 import { endOf, errorOf, isBuilt, prompt, TestEngine } from './fixtures/test-engine.ts';
-import { tinyToken } from './fixtures/tiny-llama.ts';
 
 const Grammar = suite('grammars in the engine');
 if (!isBuilt) process.stdout.write('SKIP grammars in the engine: the native addon is not built\n');
@@ -68,18 +67,6 @@ test('a completion that is cut is closed on request', async (llama) => {
   }
 });
 
-test('a grammar with a trigger leaves the text free until it comes', async (llama) => {
-  const free = await llama.generate(prompt);
-  const [, , third = ''] = free.text.trim().split(' ');
-  const grammar: LlamaGrammar = { text: `root ::= "${third}" " cat"{3}`, triggerWords: [third] };
-  const { text, last } = await llama.generate(prompt, { grammar });
-  assert.is(text, free.text.slice(0, free.text.indexOf(third)) + `${third} cat cat cat`);
-  assert.is(last.type === 'end' && last.reason, 'stop');
-  const other = { text: 'root ::= " cat"{3}', triggerTokens: [tinyToken('▁cat')] };
-  const forced = await llama.generate(prompt, { grammar: other, logitBias: [{ token: tinyToken('▁cat'), bias: 100 }] });
-  assert.is(forced.text, ' cat cat cat');
-});
-
 test('the beginning of an answer is part of what the grammar is about', async (llama) => {
   const messages = [{ role: 'user', content: 'Hi' }];
   const grammar = { text: 'root ::= "[" ("cat" | "dog") "]"' };
@@ -120,8 +107,6 @@ test('values of a wrong type are refused by name', async (llama) => {
     [{}, /text/],
     [{ text: 5 }, /text/],
     [{ text: 'a', root: 5 }, /root/],
-    [{ text: 'a', triggerWords: 'a' }, /triggerWords/],
-    [{ text: 'a', triggerTokens: ['a'] }, /triggerTokens/],
   ];
   for (const [grammar, pattern] of cases)
     assert.throws(() => llama.submit(prompt, { grammar: grammar as LlamaGrammar }), pattern);

@@ -22,6 +22,7 @@ import {
   isBuilt,
   options as loadOptions,
   rejection,
+  sharedCells,
   TestEngine,
   tinyModel,
 } from './fixtures/test-engine.ts';
@@ -107,7 +108,7 @@ for (const kind of KINDS)
     }
     for (const changes of [
       { prefillTokensPerStep: 5, maxSequences: 4 },
-      { kvUnified: true, maxSequences: 4 },
+      { totalCells: sharedCells, maxSequences: 4 },
       // Less than three sequences need.
       { totalCells: 256, maxSequences: 4, contextTokens: 256 },
       { guessedTokensPerStep: 8, maxSequences: 4 },
@@ -137,7 +138,7 @@ for (const kind of KINDS)
 
 for (const kind of KINDS)
   Images(`what was computed for a whole image is reused for the same image only (${kind})`, async () => {
-    await using llama = await TestEngine.load({ ...seeing(kind), kvUnified: true });
+    await using llama = await TestEngine.load({ ...seeing(kind), totalCells: sharedCells });
     const dialog = asked('The cat', lions, QUESTION);
     const prompt = endOf(await llama.generate(dialog)).promptTokens;
     assert.is(endOf(await llama.generate(dialog)).reusedTokens, prompt - 1);

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LlamaRequestOptions, LlamaSampling } from './binding/index.ts';
-import { endOf, errorOf, isBuilt, TestEngine, tinyModel } from './fixtures/test-engine.ts';
+import { endOf, errorOf, isBuilt, sharedCells, TestEngine, tinyModel } from './fixtures/test-engine.ts';
 import { tinyToken, writeTinyLlama } from './fixtures/tiny-llama.ts';
 
 const Overflow = suite('prompts and answers that do not fit into the context');
@@ -20,8 +20,8 @@ const shift: Partial<LlamaSampling & LlamaRequestOptions> = { overflow: 'shift',
 const small = { contextTokens: 64, prefillTokensPerStep: 16 };
 const story = 'Once upon a time there was a little girl who had a red ball and a big dog. ';
 const layouts = [
-  { name: 'shared cells', changes: { kvUnified: true } },
-  { name: 'cells for each sequence', changes: { kvUnified: false } },
+  { name: 'shared cells', changes: { totalCells: sharedCells } },
+  { name: 'cells for each sequence', changes: { totalCells: 0 } },
 ];
 
 for (const { name, changes } of layouts) {
@@ -56,14 +56,14 @@ for (const { name, changes } of layouts) {
   test(`answers whose context shifts lose their cells and get them back: ${name}`, async () => {
     await using llama = await TestEngine.load({
       ...{ ...small, ...changes, maxSequences: 3 },
-      ...(changes.kvUnified && { totalCells: 100 }),
+      ...(changes.totalCells > 0 && { totalCells: 100 }),
     });
     const ids = ['The dog', 'A cat was', 'One day'].map((text) => llama.submit(text, { ...shift, maxTokens: 200 }));
     const ends = (await Promise.all(ids.map((id) => llama.finish(id)))).map(endOf);
     for (const end of ends) assert.is(end.completionTokens, 200);
     const { shifts, preemptions } = llama.engine.counts;
     assert.ok(shifts > 10, String(shifts));
-    assert.is(preemptions > 0, changes.kvUnified);
+    assert.is(preemptions > 0, changes.totalCells > 0);
   });
 
   const lengthOf = (engine: TestEngine, id: number): number => textOf(engine, id).length;

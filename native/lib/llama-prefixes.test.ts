@@ -2,7 +2,7 @@
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LlamaLoadOptions } from './binding/index.ts';
-import { endOf, isBuilt, TestEngine } from './fixtures/test-engine.ts';
+import { endOf, isBuilt, sharedCells, TestEngine } from './fixtures/test-engine.ts';
 
 const Prefixes = suite('conversations without a place in the llama engine');
 const KEPT = { keptBytes: 1e9 };
@@ -44,7 +44,7 @@ const talksOf = (count: number, size: number, tenantOf = (n: number) => `user ${
 
 for (const [layout, changes] of [
   ['cells for each sequence', {}],
-  ['shared cells', { kvUnified: true }],
+  ['shared cells', { totalCells: sharedCells }],
   ['few shared cells', { totalCells: 600 }],
 ] as readonly (readonly [string, Partial<LlamaLoadOptions>])[])
   test(`the third turn of 6 users reuses what 4 places have computed: ${layout}`, async () => {

@@ -15,7 +15,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LlamaLoadOptions } from './binding/index.ts';
 import { writeAdapter } from './fixtures/tiny-adapter.ts';
-import { endOf, isBuilt, rejection, TestEngine, tinyModel } from './fixtures/test-engine.ts';
+import { endOf, isBuilt, rejection, sharedCells, TestEngine, tinyModel } from './fixtures/test-engine.ts';
 import { writeTinyLlama } from './fixtures/tiny-llama.ts';
 
 const Cache = suite('prompts of the llama engine on disk');
@@ -51,7 +51,7 @@ function test(title: string, run: () => Promise<void>): void {
 
 for (const [layout, changes] of [
   ['cells for each sequence', {}],
-  ['shared cells', { kvUnified: true }],
+  ['shared cells', { totalCells: sharedCells }],
   ['few shared cells', { totalCells: 256 }],
 ] as const)
   test(`a prompt is there after a restart, and changes no text: ${layout}`, async () => {
@@ -95,7 +95,7 @@ const sighted = join(root, 'sighted.gguf');
 writeTinyLlama(sighted, { hasImagePositions: true });
 for (const [form, changes] of [
   ['cells for each sequence', {}],
-  ['shared cells', { kvUnified: true }],
+  ['shared cells', { totalCells: sharedCells }],
   ['values in another order', { flashAttention: 'off' }],
   ['positions for images', { modelPath: sighted }],
 ] as const)

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LlamaLoadOptions, LlamaTokenScores } from './binding/index.ts';
-import { endOf, isBuilt, TestEngine } from './fixtures/test-engine.ts';
+import { endOf, isBuilt, sharedCells, TestEngine } from './fixtures/test-engine.ts';
 import { type RecurrentKind, writeTinyMamba } from './fixtures/tiny-mamba.ts';
 
 const Recurrent = suite('recurrent models');
@@ -67,7 +67,7 @@ async function alone(load: Load): Promise<Answer[]> {
 for (const [title, changes] of [
   ['beside each other', { maxSequences: 4 }],
   ['in small steps', { maxSequences: 3, prefillTokensPerStep: 5 }],
-  ['in a common cache', { maxSequences: 4, kvUnified: true }],
+  ['in a common cache', { maxSequences: 4, totalCells: sharedCells }],
   ['with few cells', { maxSequences: 4, totalCells: 256 }],
   ['with guessed tokens, which it cannot take back', { maxSequences: 4, guessedTokensPerStep: 8 }],
 ] as const)

@@ -6,7 +6,7 @@ import { suite } from 'uvu';
 import * as assert from 'uvu/assert';
 import type { LlamaLoadOptions } from './binding/index.ts';
 import { expectSame } from './fixtures/same-text.ts';
-import { endOf, isBuilt, TestEngine } from './fixtures/test-engine.ts';
+import { endOf, isBuilt, sharedCells, TestEngine } from './fixtures/test-engine.ts';
 import { writeTinyLlama } from './fixtures/tiny-llama.ts';
 
 const Windows = suite('windows of the llama engine');
@@ -81,7 +81,7 @@ test('a text that parts far back is computed again', async () => {
 for (const [title, load] of [
   ['of layers that keep their window', small],
   ['of whole layers', whole],
-  ['of whole layers with shared cells', { ...whole, kvUnified: true }],
+  ['of whole layers with shared cells', { ...whole, totalCells: sharedCells }],
 ] as const)
   test(`texts that come together, wait and lose their places are as alone: ${title}`, async () => {
     const sampling = { maxTokens: 100, logprobs: 2, ignoreEos: true };
@@ -137,7 +137,7 @@ test('prompts on disk are read only by engines that keep as much', async () => {
 });
 
 test('sequences that share one cache cannot keep windows only', async () => {
-  for (const changes of [{ kvUnified: true }, { totalCells: 4096 }]) {
+  for (const changes of [{ totalCells: sharedCells }, { totalCells: 4096 }]) {
     const loading = TestEngine.load({ ...small, ...changes });
     assert.match(await loading.then(String, ({ message }: Error) => message), 'n_ctx_total');
   }

@@ -98,10 +98,9 @@ test('warnings of the library during a load are none of the engine; its error is
 test('info describes the model', async () => {
   await using llama = await TestEngine.load({ contextTokens: 0 });
   const { info } = llama.engine;
-  assert.is(info.trainedContextTokens, TINY_LLAMA.contextTokens);
   assert.is(info.contextTokens, TINY_LLAMA.contextTokens);
   assert.is(info.vocabularySize, TINY_LLAMA.vocabularySize);
-  assert.ok(info.parameterCount > 100_000 && info.sizeBytes > 4 * 100_000 && info.description.includes('llama'));
+  assert.match(info.description, 'llama');
 });
 
 test('a context longer than the trained one is cut to the trained length', async () => {
@@ -321,7 +320,6 @@ test('a given template replaces the model’s own', async () => {
     { role: 'system', content: 'S' },
     { role: 'user', content: 'U' },
   ];
-  assert.is(llama.engine.info.hasChatTemplate, true);
   // Equal sampling of an equal text: the first is the template's, the second is written here.
   const [templated, written] = await Promise.all([
     llama.generate({ messages, prefix: '' }),

@@ -178,7 +178,7 @@ class Bench {
   void MeasureAgain(const std::shared_ptr<const Grammar>& grammar, Walk& walk) const {
     auto& states = grammar->states()->states;
     auto state = states.start();
-    GrammarMatcher matcher(grammar, {.trie = trie_, .ends = ends_, .visible = {}}, {}, {});
+    GrammarMatcher matcher(grammar, {.trie = trie_, .ends = ends_, .visible = {}}, {});
     auto logits = logits_;
     for (size_t i = 0; i <= walk.tokens.size(); i++) {
       KeepLeast(walk.again[i], TimeOf([&] {

@@ -17,10 +17,7 @@ export interface LlamaEmbeddingLoadOptions extends LlamaModelOptions {
 
 export interface LlamaEmbeddingInfo {
   readonly description: string;
-  readonly sizeBytes: number;
-  readonly parameterCount: number;
   readonly vocabularySize: number;
-  readonly trainedContextTokens: number;
   /** Most tokens of a text, with the tokens that the model wants around it. */
   readonly maxTokens: number;
   readonly batchTokens: number;

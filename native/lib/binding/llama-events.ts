@@ -17,8 +17,6 @@ export interface LlamaCounts {
   readonly ubatches: number;
   /** Tokens that were computed. */
   readonly computedTokens: number;
-  /** Further tokens that were computed for nothing, because they join sequences in one pass over the weights. */
-  readonly idleTokens: number;
   /** Prompt tokens of the requests that began. */
   readonly promptTokens: number;
   /** Those prompt tokens whose keys and values were cached. */

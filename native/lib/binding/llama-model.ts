@@ -74,13 +74,9 @@ export interface LlamaLoadOptions extends LlamaModelOptions {
   /** The smaller model guesses no token that it holds for less likely, 0 to 1. Default: 0.5. */
   readonly leastGuessProbability?: number;
   /**
-   * Whether all sequences share the cells of one cache. Otherwise each sequence has a cache of its own. Default: false.
-   */
-  readonly kvUnified?: boolean;
-  /**
-   * Cells of the cache that all sequences share; implies `kvUnified`. At least the cells of one sequence. With fewer
-   * than all sequences can use, sequences lose their cells when they run out, and are computed again later. 0, the
-   * default: as many as all sequences can use.
+   * Cells of a cache that all sequences share, at least those of one sequence and at most what all can use. With fewer
+   * than all can use, sequences lose their cells when they run out, and are computed again later. 0, the default: each
+   * sequence has a cache of its own.
    */
   readonly totalCells?: number;
   /**
@@ -121,13 +117,9 @@ export interface LlamaLoadOptions extends LlamaModelOptions {
 
 export interface LlamaModelInfo {
   readonly description: string;
-  readonly sizeBytes: number;
-  readonly parameterCount: number;
-  readonly trainedContextTokens: number;
   /** Tokens that one sequence can hold. */
   readonly contextTokens: number;
   readonly vocabularySize: number;
-  readonly hasChatTemplate: boolean;
   /** Whether requests can have the `overflow` `shift`. */
   readonly canShift: boolean;
   /** Whether messages can have images. */

@@ -46,7 +46,7 @@ export interface LlamaSampling {
   readonly promptLogprobs?: number;
   /**
    * Whether the logits do not depend on other requests. The sequence is then computed alone in steps of a fixed shape,
-   * without guessed tokens. Needs a cache for each sequence: with `kvUnified` or `totalCells` the request fails with
+   * without guessed tokens. Needs a cache for each sequence: with `totalCells` the request fails with
    * `invalid-sampling`. Default: false.
    */
   readonly reproducible?: boolean;
@@ -96,11 +96,6 @@ export interface LlamaGrammar {
   readonly text: string;
   /** The rule that the completion meets. Default: `root`. */
   readonly root?: string;
-  /** With words or tokens as triggers the text is free until one comes. The grammar applies from the trigger on. */
-  readonly triggerWords?: readonly string[];
-  readonly triggerTokens?: readonly number[];
-  /** Control tokens that the grammar reads as their texts. It allows no other control tokens. */
-  readonly visibleTokens?: readonly number[];
   /** The sources of `%quote` in the text. */
   readonly quotable?: LlamaQuotable;
   /** Whether a completion that `maxTokens` cuts gets the shortest end that meets the grammar. Default: false. */

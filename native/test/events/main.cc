@@ -44,6 +44,9 @@ using namespace llama;
 using std::chrono::milliseconds;
 namespace fs = std::filesystem;
 
+// More than a context has, so all of its cells are common.
+constexpr int32_t kAllCells = 1'000'000;
+
 struct Totals {
   uint64_t n_requests = 0;
   uint64_t n_whole = 0;
@@ -159,10 +162,10 @@ class EventSequence {
     options_.n_drafted = OneIn(2) ? UpTo(8) : 0;
     options_.n_threads = OneIn(4) ? 3 : 1;
     options_.least_sampling_work = std::chrono::microseconds(0);
-    options_.kv_unified = OneIn(4) && !is_mostly_reproducible_;
+    if (OneIn(4) && !is_mostly_reproducible_) options_.n_cells = kAllCells;
     if (OneIn(2) && !is_mostly_reproducible_) options_.n_cells = options_.n_context + UpTo(100);
     // A common cache keeps all windows.
-    options_.keeps_all_windows = !has_windows || options_.kv_unified || options_.n_cells > 0 || OneIn(4);
+    options_.keeps_all_windows = !has_windows || options_.n_cells > 0 || OneIn(4);
     tenants_share_ = has_many_scores_ || OneIn(2);
     options_.reader_timeout = milliseconds(3000);
     has_slow_readers_ = OneIn(6);
@@ -261,8 +264,7 @@ class EventSequence {
     request.prompt = prompt.tokens;
     request.images = prompt.images;
     request.max_tokens = 1 + UpTo(has_slow_readers_ || OneIn(2) ? 90 : 10);
-    request.is_reproducible =
-        OneIn(is_mostly_reproducible_ ? 2 : 5) && !options_.kv_unified && options_.n_cells == 0 && !has_images;
+    request.is_reproducible = OneIn(is_mostly_reproducible_ ? 2 : 5) && options_.n_cells == 0 && !has_images;
     request.is_scored = OneIn(has_many_scores_ ? 2 : 8) && !has_images;
     request.is_slow = request.was_slow = OneIn(has_many_scores_ || has_slow_readers_ ? 2 : 6);
     request.adapter =
@@ -392,7 +394,7 @@ class EventSequence {
   void CheckIdle() const {
     const auto is_full = [](const auto& open) { return open.second.n_unread >= kMostUnread; };
     const auto n_full = std::ranges::count_if(open_, is_full);
-    const bool has_common_cells = options_.kv_unified || options_.n_cells > 0;
+    const bool has_common_cells = options_.n_cells > 0;
     if (n_full >= (has_common_cells ? 1 : options_.n_sequences)) return;
     for (const auto& open : open_) {
       if (!is_full(open) && !in_encoder_.contains(open.first))

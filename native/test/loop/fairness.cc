@@ -80,7 +80,6 @@ double RequestsForEach(int32_t n_cells) {
   LoadOptions options;
   options.n_context = 96;
   options.n_sequences = 4;
-  options.kv_unified = true;
   options.n_cells = n_cells;
   options.n_prefill_per_step = 4;
   LoopHarness harness(options);

@@ -21,7 +21,6 @@ void TestInterruptions() {
     LoadOptions options;
     options.n_context = 96;
     options.n_sequences = 2;
-    options.kv_unified = true;
     options.n_cells = 100;
     LoopHarness harness(options);
     const auto submit = [&](RequestId id, size_t n_prompt, int32_t max_tokens, int32_t priority) {
@@ -52,7 +51,6 @@ void TestInterruptions() {
     LoadOptions options;
     options.n_context = 96;
     options.n_sequences = 3;
-    options.kv_unified = true;
     options.n_cells = 100;
     options.n_prefill_per_step = 1;
     LoopHarness harness(options);

@@ -60,7 +60,6 @@ class Endless {
     options.n_context = 160;
     options.n_sequences = n_sequences;
     options.n_cells = n_cells;
-    options.kv_unified = n_cells > 0;
     options.n_prefill_per_step = 16;
     return options;
   }

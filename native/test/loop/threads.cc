@@ -80,7 +80,7 @@ std::vector<ReadRequest> ManyRequests() {
     if (id % 5 == 0)
       request.rules.grammar.emplace(shared.grammar,
                                     GrammarMatcher::Tokens{.trie = shared.trie, .ends = {fake::kEnd}, .visible = {}},
-                                    std::vector<std::string>(), std::vector<TokenId>());
+                                    std::vector<std::string>());
     requests.push_back(std::move(request));
   }
   return requests;

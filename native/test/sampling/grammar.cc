@@ -69,8 +69,7 @@ GrammarMatcher Match(const std::string& gbnf, std::vector<std::string> pieces, s
   const auto end = static_cast<TokenId>(pieces.size()) - 1;
   return {Compile(gbnf),
           {.trie = std::make_shared<const TokenTrie>(std::move(pieces)), .ends = {end}, .visible = {}},
-          std::move(triggers),
-          {}};
+          std::move(triggers)};
 }
 
 std::string AllowedBy(GrammarMatcher& matcher, size_t n_vocab) {

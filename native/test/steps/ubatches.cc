@@ -28,7 +28,7 @@ bool CountPass(ggml_tensor* tensor, bool is_asked, void* n_passes) {
 
 void TestUbatches(const std::string& model_path, bool is_unified) {
   auto options = OptionsFor(model_path, 1);
-  options.kv_unified = is_unified;
+  if (is_unified) options.n_cells = 1'000'000;
   options.n_ubatch = kPassTokens;
   const Model model(options, {});
   const Context ours(model, options, nullptr, nullptr);

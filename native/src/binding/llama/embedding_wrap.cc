@@ -111,10 +111,7 @@ Napi::Value SubmitTexts(Session& session, const Napi::CallbackInfo& info, bool o
 Napi::Object InfoValue(Napi::Env env, const llama::EmbeddingModelInfo& info) {
   auto object = Napi::Object::New(env);
   object.Set("description", info.description);
-  object.Set("sizeBytes", static_cast<double>(info.n_bytes));
-  object.Set("parameterCount", static_cast<double>(info.n_parameters));
   object.Set("vocabularySize", info.n_vocab);
-  object.Set("trainedContextTokens", info.n_context_trained);
   object.Set("maxTokens", info.n_context);
   object.Set("batchTokens", info.n_batch);
   object.Set("dimensions", info.n_values);

@@ -51,8 +51,7 @@ Napi::Object MakeEngineObject(Napi::Env env, const SessionPtr& session) {
   AddMethod(object, session, "limitKept", LimitKept);
   AddMethod(object, session, "countTokens", CountTokens);
   AddLife(object, session);
-  const auto& engine = session->engine(env);
-  object.Set("info", ToValue(env, engine.info(), engine.HasChatTemplate()));
+  object.Set("info", ToValue(env, session->engine(env).info()));
   // Zeros after the end of the engine.
   AddGetter(object, session, "counts", [env = napi_env(env)](const LlamaSession& of) {
     return ToValue(env, of.IsOpen() ? of.engine(env).counts() : llama::Counts{});

@@ -197,7 +197,6 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
     options.reader_timeout = std::chrono::milliseconds(Int(object, "readerTimeoutMs", 1));
   options.key_type = ToKvType(object, "keyType");
   options.value_type = ToKvType(object, "valueType");
-  if (!object.Get("kvUnified").IsUndefined()) options.kv_unified = object.Get("kvUnified").ToBoolean();
   if (!object.Get("totalCells").IsUndefined()) options.n_cells = Int(object, "totalCells", 0);
   if (Has(object, "keepsAllWindows")) options.keeps_all_windows = object.Get("keepsAllWindows").ToBoolean();
   if (!object.Get("promptCache").IsUndefined()) options.prompt_cache = ToPromptCache(env, object.Get("promptCache"));
@@ -232,15 +231,11 @@ llama::CountRequest ToLlamaCountRequest(const Napi::CallbackInfo& info) {
   return request;
 }
 
-Napi::Object ToValue(Napi::Env env, const llama::ModelInfo& model, bool has_chat_template) {
+Napi::Object ToValue(Napi::Env env, const llama::ModelInfo& model) {
   auto object = Napi::Object::New(env);
   object.Set("description", model.description);
-  object.Set("sizeBytes", static_cast<double>(model.n_bytes));
-  object.Set("parameterCount", static_cast<double>(model.n_parameters));
-  object.Set("trainedContextTokens", model.n_context_trained);
   object.Set("contextTokens", model.n_context);
   object.Set("vocabularySize", model.n_vocab);
-  object.Set("hasChatTemplate", has_chat_template);
   object.Set("canShift", model.can_shift);
   object.Set("readsImages", model.reads_images);
   object.Set("readsAudio", model.reads_sounds);
@@ -254,7 +249,6 @@ Napi::Object ToValue(Napi::Env env, const llama::Counts& counts) {
   set("steps", counts.n_steps);
   set("ubatches", counts.n_ubatches);
   set("computedTokens", counts.n_computed);
-  set("idleTokens", counts.n_idle);
   set("promptTokens", counts.n_prompt);
   set("reusedTokens", counts.n_reused);
   set("restoredTokens", counts.n_restored);

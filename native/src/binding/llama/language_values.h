@@ -21,7 +21,7 @@ llama::Request ToLlamaRequest(const Napi::CallbackInfo& info);
 // From the arguments of countTokens().
 llama::CountRequest ToLlamaCountRequest(const Napi::CallbackInfo& info);
 
-Napi::Object ToValue(Napi::Env env, const llama::ModelInfo& model, bool has_chat_template);
+Napi::Object ToValue(Napi::Env env, const llama::ModelInfo& model);
 Napi::Object ToValue(Napi::Env env, const llama::Counts& counts);
 Napi::Object ToValue(Napi::Env env, const llama::Event& event);
 

@@ -67,9 +67,6 @@ llama::GrammarParams ToGrammar(const Napi::Object& object) {
   llama::GrammarParams grammar;
   grammar.text = String(object, "text");
   if (Has(object, "root")) grammar.root = String(object, "root");
-  grammar.trigger_words = OptionalStrings(object, "triggerWords");
-  grammar.trigger_tokens = ToTokens(object, "triggerTokens");
-  grammar.visible_tokens = ToTokens(object, "visibleTokens");
   if (Has(object, "quotable")) {
     const auto given = ToObject(object.Env(), object.Get("quotable"), "quotable");
     llama::Quotable quotable;

@@ -73,7 +73,6 @@ class Engine {
   // From kReady until Stop, by one thread.
   const ModelInfo& info() const { return info_; }
   size_t n_adapters() const { return options_.adapters.size(); }
-  bool HasChatTemplate() const { return chat_template_->exists(); }
 
  private:
   // Asked by the decode all the time.

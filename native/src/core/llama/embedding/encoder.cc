@@ -136,10 +136,7 @@ void Encoder::MakeContext(const EmbeddingOptions& options, bool is_whole, ggml_a
 EmbeddingModelInfo Encoder::Describe() const {
   EmbeddingModelInfo info{
       .description = DescriptionOf(model_),
-      .n_bytes = llama_model_size(model_.get()),
-      .n_parameters = llama_model_n_params(model_.get()),
       .n_vocab = model_.n_vocab(),
-      .n_context_trained = llama_model_n_ctx_train(model_.get()),
       .n_context = n_context_,
       .n_batch = n_batch_,
       .n_values = static_cast<int32_t>(n_values_),

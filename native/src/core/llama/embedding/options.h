@@ -26,10 +26,7 @@ struct EmbeddingOptions : ModelOptions {
 
 struct EmbeddingModelInfo {
   std::string description;
-  uint64_t n_bytes = 0;
-  uint64_t n_parameters = 0;
   int32_t n_vocab = 0;
-  int32_t n_context_trained = 0;
   int32_t n_context = 0;  // most tokens of a text, with the tokens that the model wants around it
   int32_t n_batch = 0;
   int32_t n_values = 0;  // numbers in the answer for a text

@@ -12,19 +12,16 @@ namespace {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-bool Has(const std::vector<TokenId>& tokens, TokenId token) { return std::ranges::find(tokens, token) != tokens.end(); }
-
 }  // namespace
 
 GrammarMatcher::GrammarMatcher(std::shared_ptr<const Grammar> grammar, Tokens tokens,
-                               std::vector<std::string> trigger_words, std::vector<TokenId> trigger_tokens)
+                               std::vector<std::string> trigger_words)
     : grammar_(std::move(grammar)),
       shared_(grammar_->states()),
       tokens_(std::move(tokens)),
       trigger_words_(std::move(trigger_words)),
-      trigger_tokens_(std::move(trigger_tokens)),
       state_(shared_->states.start()),
-      is_waiting_(!trigger_words_.empty() || !trigger_tokens_.empty()) {}
+      is_waiting_(!trigger_words_.empty()) {}
 
 bool GrammarMatcher::Skip(std::string_view text) {
   if (is_waiting_) return true;
@@ -33,7 +30,7 @@ bool GrammarMatcher::Skip(std::string_view text) {
   return state_ != GrammarStates::kDead;
 }
 
-bool GrammarMatcher::IsEnd(TokenId token) const { return Has(tokens_.ends, token); }
+bool GrammarMatcher::IsEnd(TokenId token) const { return std::ranges::find(tokens_.ends, token) != tokens_.ends.end(); }
 
 std::string_view GrammarMatcher::PieceOf(TokenId token) const {
   const auto found = tokens_.visible.find(token);
@@ -50,8 +47,7 @@ bool GrammarMatcher::Allows(TokenId token) {
 std::optional<GrammarStates::Id> GrammarMatcher::Next(TokenId token) {
   auto& states = shared_->states;
   const auto piece = PieceOf(token);
-  if (!is_waiting_ || Has(trigger_tokens_, token)) return states.Next(state_, token, piece);
-  if (trigger_words_.empty()) return std::nullopt;
+  if (!is_waiting_) return states.Next(state_, token, piece);
   const auto text = tail_ + std::string(piece);
   auto begin = std::string::npos;
   for (const auto& word : trigger_words_) begin = std::min(begin, text.find(word));

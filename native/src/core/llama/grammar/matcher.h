@@ -25,8 +25,7 @@ class GrammarMatcher {
     std::unordered_map<TokenId, std::string> visible;  // control tokens whose text counts, too
   };
 
-  GrammarMatcher(std::shared_ptr<const Grammar> grammar, Tokens tokens, std::vector<std::string> trigger_words,
-                 std::vector<TokenId> trigger_tokens);
+  GrammarMatcher(std::shared_ptr<const Grammar> grammar, Tokens tokens, std::vector<std::string> trigger_words);
 
   // Goes on to the state after a text before the answer that the grammar describes, too. Returns false when the grammar
   // does not allow it. Does nothing while the grammar waits.
@@ -58,7 +57,6 @@ class GrammarMatcher {
   std::shared_ptr<SharedGrammarStates> shared_;
   Tokens tokens_;
   std::vector<std::string> trigger_words_;
-  std::vector<TokenId> trigger_tokens_;
   GrammarStates::Id state_;
   bool is_waiting_;
   std::string tail_;  // of the text, in which a trigger may have begun

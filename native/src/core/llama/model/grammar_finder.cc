@@ -31,7 +31,7 @@ GrammarMatcher GrammarFinder::Find(const GrammarParams& params, std::vector<Toke
   }
   GrammarMatcher::Tokens tokens{.trie = trie_, .ends = std::move(ends), .visible = {}};
   for (const auto token : params.visible_tokens) tokens.visible[token] = model_.PieceOrControlText(token);
-  GrammarMatcher matcher(grammar, std::move(tokens), params.trigger_words, params.trigger_tokens);
+  GrammarMatcher matcher(grammar, std::move(tokens), params.trigger_words);
   if (!matcher.Skip(params.prefix)) {
     throw SamplingError(Fault::kDeployment, "the grammar does not allow the text that comes before the answer");
   }

@@ -49,7 +49,7 @@ int32_t ContextTokens(const Model& model, const LoadOptions& options) {
 // Tokens of a step whose logits are needed: one of each sequence, guessed ones, and those of prompts that are scored.
 int32_t Outputs(const LoadOptions& options) { return options.n_sequences + options.n_drafted + Context::kMostScored; }
 
-bool IsUnified(const LoadOptions& options) { return options.kv_unified || options.n_cells > 0; }
+bool IsUnified(const LoadOptions& options) { return options.n_cells > 0; }
 
 // Why a context may fail because of the types of its keys and values.
 std::string KvHint(const LoadOptions& options) {
@@ -335,9 +335,6 @@ std::string DescriptionOf(const Model& model) {
 ModelInfo Describe(const Model& model, const Context& context) {
   return {
       .description = DescriptionOf(model),
-      .n_bytes = llama_model_size(model.get()),
-      .n_parameters = llama_model_n_params(model.get()),
-      .n_context_trained = llama_model_n_ctx_train(model.get()),
       .n_context = context.n_context(),
       .n_vocab = llama_vocab_n_tokens(model.vocab()),
       .can_shift = context.can_shift(),

@@ -84,8 +84,7 @@ struct LoadOptions : ModelOptions {
   float least_draft_probability = 0.5F;
   ggml_type key_type = GGML_TYPE_F16;
   ggml_type value_type = GGML_TYPE_F16;
-  bool kv_unified = false;  // all sequences share their cells
-  int32_t n_cells = 0;      // that all sequences share; 0: as many as all sequences can use
+  int32_t n_cells = 0;  // that all sequences share; 0: each has its own
   // Layers whose tokens attend to the last ones only (sliding window) keep all tokens. Else they keep little more than
   // their window, so a sequence can be taken back by a few hundred tokens, and none is shifted.
   bool keeps_all_windows = true;
@@ -104,9 +103,6 @@ struct LoadOptions : ModelOptions {
 
 struct ModelInfo {
   std::string description;
-  uint64_t n_bytes = 0;
-  uint64_t n_parameters = 0;
-  int32_t n_context_trained = 0;
   int32_t n_context = 0;  // per sequence
   int32_t n_vocab = 0;
   bool can_shift = false;

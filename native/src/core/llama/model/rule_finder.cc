@@ -45,8 +45,6 @@ TokenRules RuleFinder::Find(const SamplingParams& params, const std::string& cac
   }
   rules.bad_sequences = FindBadSequences(params.bad_words);
   if (!params.grammar.text.empty()) {
-    CheckTokens(params.grammar.trigger_tokens, n_vocab, "the grammar's triggers");
-    CheckTokens(params.grammar.visible_tokens, n_vocab, "the grammar's visible tokens");
     auto ends = end_tokens_;
     ends.insert(ends.end(), params.stop_tokens.begin(), params.stop_tokens.end());
     rules.grammar.emplace(grammars_.Find(params.grammar, std::move(ends), cache_key));

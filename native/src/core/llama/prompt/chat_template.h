@@ -34,8 +34,6 @@ class ChatTemplate {
   ChatTemplate(const ChatTemplate&) = delete;
   ChatTemplate& operator=(const ChatTemplate&) = delete;
 
-  bool exists() const { return templates_ != nullptr; }
-
   // Returns the text of the dialog `marked` and the format of the answer to `dialog`, which is the same dialog without
   // marks. Any thread. Throws TemplateError when there is no template or it refuses the dialog.
   ChatPrompt Apply(const Dialog& dialog, const Dialog& marked) const;

@@ -19,8 +19,7 @@ using Result = std::variant<ReadRequest, Event>;
 void Use(const ChatFormat& format, SamplingParams& sampling, const PromptTokenizer& tokenizer) {
   sampling.stop.insert(sampling.stop.end(), format.stops.begin(), format.stops.end());
   auto& own = sampling.grammar;
-  if (!own.text.empty() && !format.open_reasoning_end.empty() && own.trigger_words.empty() &&
-      own.trigger_tokens.empty()) {
+  if (!own.text.empty() && !format.open_reasoning_end.empty()) {
     // Else the text of the grammar would be the reasoning.
     own.text = GrammarAfter(format.open_reasoning_end, own.text, std::exchange(own.root, kAfterRule));
     own.trigger_words = {format.open_reasoning_end};

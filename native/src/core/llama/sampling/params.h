@@ -53,10 +53,8 @@ struct GrammarParams {
   std::string text;  // in llama.cpp's notation (GBNF); empty: none
   std::string root = "root";
   std::string prefix;  // comes before the answer, and the grammar describes it, too
-  // With one of these the text is free until a word or a token of them comes. The grammar applies from the first byte
-  // of the word or the token.
+  // With these the text is free until one of them comes. The grammar applies from the first byte of the word.
   std::vector<std::string> trigger_words;
-  std::vector<TokenId> trigger_tokens;
   std::vector<TokenId> visible_tokens;       // control tokens that the grammar reads as their texts
   std::shared_ptr<const Quotable> quotable;  // the sources of `%quote` in the grammar; null: there are none
   bool closes = false;  // an answer that max_tokens cuts gets the shortest end that meets the grammar
