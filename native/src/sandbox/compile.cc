@@ -1,4 +1,4 @@
-#include "sandbox/compile.h"
+#include "sandbox/commands.h"
 
 #include <algorithm>
 #include <cerrno>

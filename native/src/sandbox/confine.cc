@@ -1,4 +1,4 @@
-#include "sandbox/confine.h"
+#include "sandbox/commands.h"
 
 #include <cerrno>
 #include <cstring>

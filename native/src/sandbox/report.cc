@@ -1,4 +1,4 @@
-#include "sandbox/report.h"
+#include "sandbox/commands.h"
 
 #include <stdexcept>
 #include <unistd.h>

@@ -6,11 +6,8 @@
 #include <exception>
 #include <new>
 
-#include "sandbox/compile.h"
-#include "sandbox/confine.h"
+#include "sandbox/commands.h"
 #include "sandbox/library/owned.h"
-#include "sandbox/report.h"
-#include "sandbox/serve.h"
 
 namespace aana::sandbox {
 

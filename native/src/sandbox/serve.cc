@@ -1,4 +1,4 @@
-#include "sandbox/serve.h"
+#include "sandbox/commands.h"
 
 #include <csignal>
 #include <cstdio>

@@ -13,7 +13,6 @@ struct wasm_byte_vec_t {
 };
 using wasm_name_t = wasm_byte_vec_t;
 void wasm_byte_vec_new(wasm_byte_vec_t* out, size_t size, const char* data);
-void wasm_byte_vec_new_uninitialized(wasm_byte_vec_t* out, size_t size);
 void wasm_byte_vec_delete(wasm_byte_vec_t*);
 
 struct wasmtime_error_t;
@@ -36,14 +35,10 @@ void wasmtime_config_epoch_interruption_set(wasm_config_t*, bool);
 void wasmtime_config_memory_init_cow_set(wasm_config_t*, bool);
 void wasmtime_config_max_wasm_stack_set(wasm_config_t*, size_t);
 void wasmtime_config_async_stack_size_set(wasm_config_t*, size_t);
-void wasmtime_config_memory_reservation_set(wasm_config_t*, uint64_t);
-void wasmtime_config_memory_guard_size_set(wasm_config_t*, uint64_t);
 void wasmtime_config_wasm_gc_set(wasm_config_t*, bool);
-void wasmtime_config_gc_support_set(wasm_config_t*, bool);
 void wasmtime_config_wasm_threads_set(wasm_config_t*, bool);
 void wasmtime_config_shared_memory_set(wasm_config_t*, bool);
-void wasmtime_config_strategy_set(wasm_config_t*, uint8_t);             // 0 auto, 1 Cranelift, 2 Winch
-void wasmtime_config_cranelift_opt_level_set(wasm_config_t*, uint8_t);  // 0 none, 1 speed, 2 speed and size
+void wasmtime_config_strategy_set(wasm_config_t*, uint8_t);  // 0 auto, 1 Cranelift, 2 Winch
 void wasmtime_config_parallel_compilation_set(wasm_config_t*, bool);
 
 wasmtime_pooling_allocation_config_t* wasmtime_pooling_allocation_config_new();
@@ -59,7 +54,6 @@ void wasmtime_pooling_allocation_config_max_core_instances_per_component_set(was
                                                                              uint32_t);
 void wasmtime_pooling_allocation_config_max_memories_per_component_set(wasmtime_pooling_allocation_config_t*, uint32_t);
 void wasmtime_pooling_allocation_config_max_tables_per_component_set(wasmtime_pooling_allocation_config_t*, uint32_t);
-void wasmtime_pooling_allocation_config_max_unused_warm_slots_set(wasmtime_pooling_allocation_config_t*, uint32_t);
 void wasmtime_pooling_allocation_config_max_memory_size_set(wasmtime_pooling_allocation_config_t*, size_t);
 void wasmtime_pooling_allocation_config_table_elements_set(wasmtime_pooling_allocation_config_t*, size_t);
 void wasmtime_pooling_allocation_config_linear_memory_keep_resident_set(wasmtime_pooling_allocation_config_t*, size_t);
@@ -175,9 +169,7 @@ void wasmtime_component_val_delete(wasmtime_component_val_t*);
 
 wasmtime_component_resource_host_t* wasmtime_component_resource_host_new(bool owned, uint32_t rep, uint32_t type);
 uint32_t wasmtime_component_resource_host_rep(const wasmtime_component_resource_host_t*);
-bool wasmtime_component_resource_host_owned(const wasmtime_component_resource_host_t*);
 uint32_t wasmtime_component_resource_host_type(const wasmtime_component_resource_host_t*);
-void wasmtime_component_resource_any_delete(wasmtime_component_resource_any_t*);
 void wasmtime_component_resource_host_delete(wasmtime_component_resource_host_t*);
 wasmtime_error_t* wasmtime_component_resource_any_to_host(wasmtime_context_t*, const wasmtime_component_resource_any_t*,
                                                           wasmtime_component_resource_host_t**);
@@ -219,24 +211,18 @@ struct wasmtime_component_valtype_t {
 };
 void wasmtime_component_valtype_delete(wasmtime_component_valtype_t*);
 void wasmtime_component_list_type_element(const wasmtime_component_list_type_t*, wasmtime_component_valtype_t*);
-size_t wasmtime_component_record_type_field_count(const wasmtime_component_record_type_t*);
 bool wasmtime_component_record_type_field_nth(const wasmtime_component_record_type_t*, size_t, const char**, size_t*,
                                               wasmtime_component_valtype_t*);
-size_t wasmtime_component_tuple_type_types_count(const wasmtime_component_tuple_type_t*);
 bool wasmtime_component_tuple_type_types_nth(const wasmtime_component_tuple_type_t*, size_t,
                                              wasmtime_component_valtype_t*);
-size_t wasmtime_component_variant_type_case_count(const wasmtime_component_variant_type_t*);
 bool wasmtime_component_variant_type_case_nth(const wasmtime_component_variant_type_t*, size_t, const char**, size_t*,
                                               bool* has_payload, wasmtime_component_valtype_t*);
-size_t wasmtime_component_enum_type_names_count(const wasmtime_component_enum_type_t*);
 bool wasmtime_component_enum_type_names_nth(const wasmtime_component_enum_type_t*, size_t, const char**, size_t*);
-size_t wasmtime_component_flags_type_names_count(const wasmtime_component_flags_type_t*);
 bool wasmtime_component_flags_type_names_nth(const wasmtime_component_flags_type_t*, size_t, const char**, size_t*);
 void wasmtime_component_option_type_ty(const wasmtime_component_option_type_t*, wasmtime_component_valtype_t*);
 bool wasmtime_component_result_type_ok(const wasmtime_component_result_type_t*, wasmtime_component_valtype_t*);
 bool wasmtime_component_result_type_err(const wasmtime_component_result_type_t*, wasmtime_component_valtype_t*);
 bool wasmtime_component_func_type_async(const wasmtime_component_func_type_t*);
-size_t wasmtime_component_func_type_param_count(const wasmtime_component_func_type_t*);
 bool wasmtime_component_func_type_param_nth(const wasmtime_component_func_type_t*, size_t, const char**, size_t*,
                                             wasmtime_component_valtype_t*);
 bool wasmtime_component_func_type_result(const wasmtime_component_func_type_t*, wasmtime_component_valtype_t*);
@@ -268,8 +254,6 @@ bool wasmtime_component_type_import_nth(const wasmtime_component_type_t*, const 
 size_t wasmtime_component_type_export_count(const wasmtime_component_type_t*, const wasm_engine_t*);
 bool wasmtime_component_type_export_nth(const wasmtime_component_type_t*, const wasm_engine_t*, size_t, const char**,
                                         size_t*, wasmtime_component_extern_t**);
-bool wasmtime_component_type_export_get(const wasmtime_component_type_t*, const wasm_engine_t*, const char*, size_t,
-                                        wasmtime_component_extern_t**);
 void wasmtime_component_type_delete(wasmtime_component_type_t*);
 size_t wasmtime_component_instance_type_export_count(const wasmtime_component_instance_type_t*, const wasm_engine_t*);
 bool wasmtime_component_instance_type_export_nth(const wasmtime_component_instance_type_t*, const wasm_engine_t*,
@@ -307,8 +291,6 @@ bool wasmtime_component_instance_get_func(const wasmtime_component_instance_t*, 
 wasmtime_call_future_t* wasmtime_component_func_call_async(const wasmtime_component_func_t*, wasmtime_context_t*,
                                                            const wasmtime_component_val_t*, size_t,
                                                            wasmtime_component_val_t*, size_t, wasmtime_error_t**);
-wasmtime_component_func_type_t* wasmtime_component_func_type(const wasmtime_component_func_t*, wasmtime_context_t*);
-void wasmtime_component_func_type_delete(wasmtime_component_func_type_t*);
 bool wasmtime_call_future_poll(wasmtime_call_future_t*);
 void wasmtime_call_future_delete(wasmtime_call_future_t*);
 
