@@ -7,10 +7,25 @@
 
 #include "core/llama/common_prefix.h"
 #include "core/llama/schedule/fixed_chunks.h"
-#include "core/llama/schedule/neighbours.h"
 
 namespace aana::llama {
 namespace {
+
+// How far a slot is from the next slots on both sides that take part in steps, as `runs` says, the nearer one first.
+// SIZE_MAX: there is none.
+using Distance = std::pair<size_t, size_t>;
+
+Distance DistanceToOthers(size_t slot, const std::vector<bool>& runs) {
+  size_t before = SIZE_MAX;
+  size_t after = SIZE_MAX;
+  for (size_t i = 0; i < slot; i++) {
+    if (runs[i]) before = slot - i;
+  }
+  for (size_t i = runs.size(); i-- > slot + 1;) {
+    if (runs[i]) after = i - slot;
+  }
+  return std::minmax(before, after);
+}
 
 // A sequence waits for a beginning that is computed if it spares this many tokens.
 constexpr size_t kMinAwaited = 8;
