@@ -6,11 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "binding/llama/embedding_wrap.h"
-#include "binding/llama/engine_wrap.h"
-#include "binding/logger.h"
-#include "binding/whisper/voice_detector_wrap.h"
-#include "binding/whisper/engine_wrap.h"
+#include "binding/exports.h"
+#include "binding/values.h"
 #include "core/cuda_driver.h"
 #include "core/devices.h"
 #include "core/engine_log.h"
@@ -27,59 +24,41 @@ void LoadBackendsFromJs(const Napi::CallbackInfo& info) {
   LoadBackends(directories);
 }
 
-const char* NameOf(DeviceType type) {
-  switch (type) {
-    case DeviceType::kCpu:
-      return "cpu";
-    case DeviceType::kGpu:
-      return "gpu";
-    case DeviceType::kAccelerator:
-      return "accelerator";
-  }
-  return "accelerator";
-}
+constexpr Named<DeviceType> kDeviceTypes[] = {
+    {"cpu", DeviceType::kCpu},
+    {"gpu", DeviceType::kGpu},
+    {"accelerator", DeviceType::kAccelerator},
+};
 
 Napi::Value Devices(const Napi::CallbackInfo& info) {
-  const auto env = info.Env();
-  auto result = Napi::Array::New(env);
-  uint32_t index = 0;
-  for (const auto& device : ListDevices()) {
-    auto entry = Napi::Object::New(env);
+  return ToArray(info.Env(), ListDevices(), [&](const Device& device) {
+    auto entry = Napi::Object::New(info.Env());
     entry.Set("name", device.name);
     entry.Set("description", device.description);
-    entry.Set("type", NameOf(device.type));
+    entry.Set("type", NameOf(device.type, kDeviceTypes));
     entry.Set("memoryFreeBytes", static_cast<double>(device.memory_free_bytes));
     entry.Set("memoryTotalBytes", static_cast<double>(device.memory_total_bytes));
-    result.Set(index++, entry);
-  }
-  return result;
+    return entry;
+  });
 }
 
 Napi::Value DriverGpus(const Napi::CallbackInfo& info) {
-  const auto env = info.Env();
-  auto result = Napi::Array::New(env);
-  uint32_t index = 0;
-  for (const auto& gpu : ListDriverGpus()) {
-    auto entry = Napi::Object::New(env);
+  return ToArray(info.Env(), ListDriverGpus(), [&](const DriverGpu& gpu) {
+    auto entry = Napi::Object::New(info.Env());
     entry.Set("uuid", gpu.uuid);
     entry.Set("name", gpu.name);
     entry.Set("memoryTotalBytes", static_cast<double>(gpu.memory_total_bytes));
-    result.Set(index++, entry);
-  }
-  return result;
+    return entry;
+  });
 }
 
 Napi::Value GpuBackends(const Napi::CallbackInfo& info) {
-  const auto env = info.Env();
-  auto result = Napi::Array::New(env);
-  uint32_t index = 0;
-  for (const auto& backend : ListGpuBackends()) {
-    auto entry = Napi::Object::New(env);
+  return ToArray(info.Env(), ListGpuBackends(), [&](const auto& backend) {
+    auto entry = Napi::Object::New(info.Env());
     entry.Set("name", backend.name);
     if (!backend.problem.empty()) entry.Set("problem", backend.problem);
-    result.Set(index++, entry);
-  }
-  return result;
+    return entry;
+  });
 }
 
 // Blocks the thread until the model is written.
@@ -103,16 +82,19 @@ Napi::Object Exports(Napi::Env env, Napi::Object exports) {
   versions.Set("ggml", ggml_version());
   versions.Set("mode", AANA_BUILD_MODE);
   exports.Set("versions", versions);
-  exports.Set("loadBackends", Napi::Function::New(env, LoadBackendsFromJs, "loadBackends"));
-  exports.Set("devices", Napi::Function::New(env, Devices, "devices"));
-  exports.Set("gpuBackends", Napi::Function::New(env, GpuBackends, "gpuBackends"));
-  exports.Set("driverGpus", Napi::Function::New(env, DriverGpus, "driverGpus"));
-  exports.Set("setLogger", Napi::Function::New(env, SetLogger, "setLogger"));
-  exports.Set("quantizeModel", Napi::Function::New(env, QuantizeFromJs, "quantizeModel"));
-  exports.Set("loadLlama", Napi::Function::New(env, LoadLlama, "loadLlama"));
-  exports.Set("loadLlamaEmbedding", Napi::Function::New(env, LoadLlamaEmbedding, "loadLlamaEmbedding"));
-  exports.Set("loadVoiceDetector", Napi::Function::New(env, LoadVoiceDetector, "loadVoiceDetector"));
-  exports.Set("loadWhisper", Napi::Function::New(env, LoadWhisper, "loadWhisper"));
+  const auto add = [&](const char* name, auto function) {
+    exports.Set(name, Napi::Function::New(env, function, name));
+  };
+  add("loadBackends", LoadBackendsFromJs);
+  add("devices", Devices);
+  add("gpuBackends", GpuBackends);
+  add("driverGpus", DriverGpus);
+  add("setLogger", SetLogger);
+  add("quantizeModel", QuantizeFromJs);
+  add("loadLlama", LoadLlama);
+  add("loadLlamaEmbedding", LoadLlamaEmbedding);
+  add("loadVoiceDetector", LoadVoiceDetector);
+  add("loadWhisper", LoadWhisper);
   return exports;
 }
 

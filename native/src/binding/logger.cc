@@ -1,29 +1,22 @@
-#include "binding/logger.h"
-
 #include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "binding/exports.h"
+#include "binding/values.h"
 #include "core/engine_log.h"
 
 namespace aana {
 namespace {
 
-const char* NameOf(LogLevel level) {
-  switch (level) {
-    case LogLevel::kDebug:
-      return "debug";
-    case LogLevel::kInfo:
-      return "info";
-    case LogLevel::kWarn:
-      return "warn";
-    case LogLevel::kError:
-      return "error";
-  }
-  return "info";
-}
+constexpr Named<LogLevel> kLevels[] = {
+    {"debug", LogLevel::kDebug},
+    {"info", LogLevel::kInfo},
+    {"warn", LogLevel::kWarn},
+    {"error", LogLevel::kError},
+};
 
 // Collects lines on any thread. One wake-up of the JavaScript thread delivers all collected lines.
 class LogDelivery : public std::enable_shared_from_this<LogDelivery> {
@@ -62,7 +55,7 @@ class LogDelivery : public std::enable_shared_from_this<LogDelivery> {
     }
     try {
       for (const auto& [level, line] : lines)
-        listener.Call({Napi::String::New(env, NameOf(level)), Napi::String::New(env, line)});
+        listener.Call({Napi::String::New(env, NameOf(level, kLevels)), Napi::String::New(env, line)});
     } catch (const Napi::Error&) {
       // The listener threw, or the environment is ending.
     }

@@ -1,12 +1,10 @@
-#include "binding/request_values.h"
+#include "binding/values.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <limits>
-
-#include "binding/values.h"
 
 namespace aana {
 namespace {
@@ -56,17 +54,13 @@ RequestTerms ToRequestTerms(const Napi::Object& options) {
 }
 
 const char* NameOf(Fault fault) {
-  switch (fault) {
-    case Fault::kCaller:
-      return "caller";
-    case Fault::kDeployment:
-      return "deployment";
-    case Fault::kOverload:
-      return "overload";
-    case Fault::kCancelled:
-      return "cancelled";
-  }
-  return "deployment";
+  static constexpr Named<Fault> kNames[] = {
+      {"caller", Fault::kCaller},
+      {"overload", Fault::kOverload},
+      {"cancelled", Fault::kCancelled},
+      {"deployment", Fault::kDeployment},
+  };
+  return NameOf(fault, kNames);
 }
 
 }  // namespace aana

@@ -41,6 +41,17 @@ std::string String(const Napi::Object& object, const char* key) {
   return value.As<Napi::String>();
 }
 
+std::string OptionalString(const Napi::Object& object, const char* key) {
+  return Has(object, key) ? String(object, key) : std::string();
+}
+
+std::optional<bool> OptionalBool(const Napi::Object& object, const char* key) {
+  if (!Has(object, key)) return std::nullopt;
+  const auto value = object.Get(key);
+  if (!value.IsBoolean()) throw Napi::TypeError::New(object.Env(), std::string(key) + " is not a boolean");
+  return value.As<Napi::Boolean>().Value();
+}
+
 std::vector<std::string> OptionalStrings(const Napi::Object& object, const char* key) {
   return OptionalList<std::string>(object, key, [&](const Napi::Value& item) -> std::string {
     if (!item.IsString())

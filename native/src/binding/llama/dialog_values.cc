@@ -1,4 +1,4 @@
-#include "binding/llama/dialog_values.h"
+#include "binding/llama/llama_values.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,17 +13,6 @@
 
 namespace aana {
 namespace {
-
-std::string OptionalString(const Napi::Object& object, const char* key) {
-  return Has(object, key) ? String(object, key) : std::string();
-}
-
-std::optional<bool> OptionalBool(const Napi::Object& object, const char* key) {
-  if (!Has(object, key)) return std::nullopt;
-  const auto value = object.Get(key);
-  if (!value.IsBoolean()) throw Napi::TypeError::New(object.Env(), std::string(key) + " is not a boolean");
-  return value.As<Napi::Boolean>().Value();
-}
 
 llama::ToolCall ToCall(Napi::Env env, Napi::Value value) {
   const auto call = ToObject(env, value, "a call of a tool");
@@ -175,15 +164,13 @@ llama::Prompt ToPrompt(Napi::Env env, Napi::Value value) {
 }
 
 Napi::Array ToValue(Napi::Env env, const std::vector<llama::CallDelta>& calls) {
-  auto array = Napi::Array::New(env, calls.size());
-  for (uint32_t i = 0; i < calls.size(); i++) {
+  return ToArray(env, calls, [&](const llama::CallDelta& call) {
     auto object = Napi::Object::New(env);
-    object.Set("index", static_cast<double>(calls[i].index));
-    if (!calls[i].name.empty()) object.Set("name", calls[i].name);
-    object.Set("arguments", calls[i].arguments);
-    array.Set(i, object);
-  }
-  return array;
+    object.Set("index", static_cast<double>(call.index));
+    if (!call.name.empty()) object.Set("name", call.name);
+    object.Set("arguments", call.arguments);
+    return object;
+  });
 }
 
 }  // namespace aana

@@ -1,5 +1,3 @@
-#include "binding/llama/embedding_wrap.h"
-
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -7,10 +5,10 @@
 #include <variant>
 #include <vector>
 
-#include "binding/llama/engine_object.h"
+#include "binding/exports.h"
+#include "binding/engine_object.h"
 #include "binding/llama/engine_session.h"
-#include "binding/llama/engine_values.h"
-#include "binding/request_values.h"
+#include "binding/llama/llama_values.h"
 #include "binding/values.h"
 #include "core/llama/embedding/engine.h"
 
@@ -40,34 +38,31 @@ struct EmbeddingEvents {
 
 using Session = EngineSession<llama::EmbeddingEngine, EmbeddingEvents>;
 
-llama::Pooling ToPooling(const Napi::Object& object) {
-  const auto name = String(object, "pooling");
-  for (const auto pooling : {llama::Pooling::kMean, llama::Pooling::kCls, llama::Pooling::kLast}) {
-    if (name == llama::NameOf(pooling)) return pooling;
-  }
-  throw Napi::TypeError::New(object.Env(), "pooling must be mean, cls or last");
-}
+constexpr Named<llama::EmbeddingTask> kTasks[] = {
+    {"embed", llama::EmbeddingTask::kEmbed},
+    {"rank", llama::EmbeddingTask::kRank},
+};
+constexpr Named<enum llama_pooling_type> kPoolings[] = {
+    {"mean", LLAMA_POOLING_TYPE_MEAN},
+    {"cls", LLAMA_POOLING_TYPE_CLS},
+    {"last", LLAMA_POOLING_TYPE_LAST},
+};
+constexpr Named<llama::Truncation> kTruncations[] = {
+    {"none", llama::Truncation::kNone},
+    {"start", llama::Truncation::kStart},
+    {"end", llama::Truncation::kEnd},
+};
 
 llama::EmbeddingOptions ToOptions(Napi::Env env, Napi::Value value) {
   const auto object = ToObject(env, value, "options");
   llama::EmbeddingOptions options;
   ReadModelOptions(object, options);
-  const auto task = String(object, "task");
-  if (task != "embed" && task != "rank") throw Napi::TypeError::New(env, "task must be embed or rank");
-  options.task = task == "rank" ? llama::EmbeddingTask::kRank : llama::EmbeddingTask::kEmbed;
+  options.task = FromName(object, "task", kTasks);
   options.n_context = Int(object, "maxTokens", 0, 1 << 24);
   options.n_batch = Int(object, "batchTokens", 1, 1 << 20);
-  if (Has(object, "pooling")) options.pooling = ToPooling(object);
+  if (Has(object, "pooling")) options.pooling = FromName(object, "pooling", kPoolings);
   if (Has(object, "rankTemplate")) options.rank_template = String(object, "rankTemplate");
   return options;
-}
-
-llama::Truncation ToTruncation(const Napi::Object& object) {
-  const auto name = String(object, "truncate");
-  if (name == "none") return llama::Truncation::kNone;
-  if (name == "start") return llama::Truncation::kStart;
-  if (name == "end") return llama::Truncation::kEnd;
-  throw Napi::TypeError::New(object.Env(), "truncate must be none, start or end");
 }
 
 std::vector<int32_t> ToTokens(const Napi::Array& array) {
@@ -96,7 +91,7 @@ llama::EmbeddingRequest ToRequest(const Napi::CallbackInfo& info) {
   if (Has(texts, "query")) request.query = String(texts, "query");
   request.texts = OptionalList<llama::TextOrTokens>(texts, "texts", ToText);
   request.terms = ToRequestTerms(options);
-  if (Has(options, "truncate")) request.truncation = ToTruncation(options);
+  if (Has(options, "truncate")) request.truncation = FromName(options, "truncate", kTruncations);
   return request;
 }
 
@@ -115,7 +110,7 @@ Napi::Object InfoValue(Napi::Env env, const llama::EmbeddingModelInfo& info) {
   object.Set("maxTokens", info.n_context);
   object.Set("batchTokens", info.n_batch);
   object.Set("dimensions", info.n_values);
-  object.Set("pooling", llama::NameOf(info.pooling));
+  object.Set("pooling", info.pooling == LLAMA_POOLING_TYPE_RANK ? "rank" : NameOf(info.pooling, kPoolings));
   object.Set("hasProbabilities", info.has_probabilities);
   return object;
 }
@@ -148,11 +143,7 @@ Napi::Object MakeEmbeddingObject(Napi::Env env, const std::shared_ptr<Session>& 
 }  // namespace
 
 Napi::Value LoadLlamaEmbedding(const Napi::CallbackInfo& info) {
-  const auto env = info.Env();
-  if (!info[1].IsFunction() || !info[2].IsFunction())
-    throw Napi::TypeError::New(env, "onEvent and onProgress are functions");
-  return Session::Load(env, ToOptions(env, info[0]), info[1].As<Napi::Function>(), info[2].As<Napi::Function>(),
-                       MakeEmbeddingObject);
+  return Session::Load(info, ToOptions(info.Env(), info[0]), MakeEmbeddingObject);
 }
 
 }  // namespace aana

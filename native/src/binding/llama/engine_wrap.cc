@@ -1,18 +1,21 @@
-#include "binding/llama/engine_wrap.h"
-
 #include <memory>
-#include <string>
 #include <utility>
-#include <vector>
+#include <variant>
 
-#include "binding/llama/engine_object.h"
-#include "binding/llama/language_session.h"
-#include "binding/llama/language_values.h"
+#include "binding/exports.h"
+#include "binding/engine_object.h"
+#include "binding/llama/engine_session.h"
+#include "binding/llama/llama_values.h"
+#include "core/llama/engine.h"
 
 namespace aana {
 namespace {
 
-using SessionPtr = std::shared_ptr<LlamaSession>;
+struct LlamaEvents {
+  static Napi::Object ToValue(Napi::Env env, const llama::Event& event) { return aana::ToValue(env, event); }
+  static bool IsLast(const llama::Event& event) { return !std::holds_alternative<llama::TextEvent>(event.what); }
+};
+using LlamaSession = EngineSession<llama::Engine, LlamaEvents>;
 
 Napi::Value Submit(LlamaSession& session, const Napi::CallbackInfo& info) {
   const auto& engine = session.engine(info.Env());
@@ -44,7 +47,7 @@ Napi::Value CountTokens(LlamaSession& session, const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-Napi::Object MakeEngineObject(Napi::Env env, const SessionPtr& session) {
+Napi::Object MakeEngineObject(Napi::Env env, const std::shared_ptr<LlamaSession>& session) {
   auto object = Napi::Object::New(env);
   AddMethod(object, session, "submit", Submit);
   AddMethod(object, session, "acknowledge", Acknowledge);
@@ -62,11 +65,7 @@ Napi::Object MakeEngineObject(Napi::Env env, const SessionPtr& session) {
 }  // namespace
 
 Napi::Value LoadLlama(const Napi::CallbackInfo& info) {
-  const auto env = info.Env();
-  if (!info[1].IsFunction() || !info[2].IsFunction())
-    throw Napi::TypeError::New(env, "onEvents and onProgress are functions");
-  return LlamaSession::Load(env, ToLlamaLoadOptions(env, info[0]), info[1].As<Napi::Function>(),
-                            info[2].As<Napi::Function>(), MakeEngineObject);
+  return LlamaSession::Load(info, ToLlamaLoadOptions(info.Env(), info[0]), MakeEngineObject);
 }
 
 }  // namespace aana

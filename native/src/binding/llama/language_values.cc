@@ -1,4 +1,4 @@
-#include "binding/llama/language_values.h"
+#include "binding/llama/llama_values.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,76 +7,65 @@
 #include <string>
 #include <utility>
 
-#include "binding/llama/dialog_values.h"
-#include "binding/llama/engine_values.h"
-#include "binding/request_values.h"
-#include "binding/llama/sampling_values.h"
 #include "binding/values.h"
 
 namespace aana {
 namespace {
 
-const char* NameOf(llama::FinishReason reason) {
-  switch (reason) {
-    case llama::FinishReason::kStop:
-      return "stop";
-    case llama::FinishReason::kLength:
-      return "length";
-    case llama::FinishReason::kCancelled:
-      return "cancelled";
-  }
-  return "stop";
-}
+constexpr Named<llama::FinishReason> kFinishReasons[] = {
+    {"stop", llama::FinishReason::kStop},
+    {"length", llama::FinishReason::kLength},
+    {"cancelled", llama::FinishReason::kCancelled},
+};
+constexpr Named<llama::Overflow> kOverflows[] = {
+    {"error", llama::Overflow::kError},
+    {"truncate_middle", llama::Overflow::kTruncateMiddle},
+    {"shift", llama::Overflow::kShift},
+};
+constexpr Named<ggml_type> kKvTypes[] = {
+    {"f16", GGML_TYPE_F16},   {"bf16", GGML_TYPE_BF16}, {"q8_0", GGML_TYPE_Q8_0}, {"q5_1", GGML_TYPE_Q5_1},
+    {"q5_0", GGML_TYPE_Q5_0}, {"q4_1", GGML_TYPE_Q4_1}, {"q4_0", GGML_TYPE_Q4_0},
+};
 
 Napi::Object ToValue(Napi::Env env, const llama::ScoredToken& token) {
   auto object = Napi::Object::New(env);
   object.Set("id", token.token);
-  object.Set("bytes", Napi::Buffer<char>::Copy(env, token.text.data(), token.text.size()));
+  object.Set("bytes", ToBuffer(env, token.text));
   object.Set("logprob", token.logprob);
   return object;
 }
 
 Napi::Object ToValue(Napi::Env env, const llama::TokenScores& scores) {
   auto object = ToValue(env, scores.chosen);
-  auto top = Napi::Array::New(env, scores.top.size());
-  for (uint32_t i = 0; i < scores.top.size(); i++) top.Set(i, ToValue(env, scores.top[i]));
-  object.Set("top", top);
+  object.Set("top", ToArray(env, scores.top, [env](const auto& item) { return ToValue(env, item); }));
   return object;
 }
 
 Napi::Object ToValue(Napi::Env env, const llama::PromptToken& token) {
   auto object = Napi::Object::New(env);
   object.Set("id", token.token.token);
-  object.Set("bytes", Napi::Buffer<char>::Copy(env, token.token.text.data(), token.token.text.size()));
+  object.Set("bytes", ToBuffer(env, token.token.text));
   if (!token.rank) return object;
   object.Set("logprob", token.token.logprob);
   object.Set("rank", token.rank->rank);
-  auto top = Napi::Array::New(env, token.rank->top.size());
-  for (uint32_t i = 0; i < token.rank->top.size(); i++) top.Set(i, ToValue(env, token.rank->top[i]));
-  object.Set("top", top);
+  object.Set("top", ToArray(env, token.rank->top, [env](const auto& item) { return ToValue(env, item); }));
   return object;
 }
 
-template <class Item>
-Napi::Array ToArray(Napi::Env env, const std::vector<Item>& items) {
-  auto array = Napi::Array::New(env, items.size());
-  for (uint32_t i = 0; i < items.size(); i++) array.Set(i, ToValue(env, items[i]));
-  return array;
-}
-
 void Write(Napi::Object& object, const llama::TextEvent& event) {
+  const auto to_value = [env = object.Env()](const auto& item) { return ToValue(env, item); };
   object.Set("type", "text");
   object.Set("text", event.text);
   object.Set("tokens", event.n_tokens);
   if (!event.reasoning.empty()) object.Set("reasoning", event.reasoning);
   if (!event.calls.empty()) object.Set("calls", aana::ToValue(object.Env(), event.calls));
-  if (!event.scores.empty()) object.Set("scores", ToArray(object.Env(), event.scores));
-  if (!event.prompt.empty()) object.Set("promptScores", ToArray(object.Env(), event.prompt));
+  if (!event.scores.empty()) object.Set("scores", ToArray(object.Env(), event.scores, to_value));
+  if (!event.prompt.empty()) object.Set("promptScores", ToArray(object.Env(), event.prompt, to_value));
 }
 
 void Write(Napi::Object& object, const llama::EndEvent& event) {
   object.Set("type", "end");
-  object.Set("reason", NameOf(event.reason));
+  object.Set("reason", NameOf(event.reason, kFinishReasons));
   object.Set("promptTokens", event.n_prompt);
   object.Set("reusedTokens", event.n_reused);
   if (event.n_image > 0) object.Set("imageTokens", event.n_image);
@@ -96,17 +85,8 @@ void Write(Napi::Object& object, const llama::CountEvent& event) {
   object.Set("tokens", event.n_tokens);
   if (event.tokens.empty()) return;
   object.Set("ids", ToTypedArray<Napi::Int32Array>(object.Env(), event.tokens));
-  object.Set("bytes", Napi::Buffer<char>::Copy(object.Env(), event.text.data(), event.text.size()));
+  object.Set("bytes", ToBuffer(object.Env(), event.text));
   object.Set("lengths", ToTypedArray<Napi::Int32Array>(object.Env(), event.n_bytes));
-}
-
-llama::Overflow ToOverflow(const Napi::Object& options) {
-  if (!Has(options, "overflow")) return llama::Overflow::kError;
-  const auto name = String(options, "overflow");
-  if (name == "error") return llama::Overflow::kError;
-  if (name == "truncate_middle") return llama::Overflow::kTruncateMiddle;
-  if (name == "shift") return llama::Overflow::kShift;
-  throw Napi::TypeError::New(options.Env(), "overflow must be error, truncate_middle or shift");
 }
 
 llama::AdapterUse ToAdapterUse(const Napi::Object& options) {
@@ -127,33 +107,13 @@ float Probability(const Napi::Object& object, const char* key) {
   throw Napi::RangeError::New(object.Env(), std::string(key) + " must be a number from 0 to 1");
 }
 
-}  // namespace
-
-uint64_t ToBytes(Napi::Env env, const Napi::Value& value, const char* name) {
-  const double n_bytes = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : NAN;
-  if (!(n_bytes >= 0 && n_bytes <= 1e18))
-    throw Napi::RangeError::New(env, std::string(name) + " must be a number from 0");
-  return static_cast<uint64_t>(n_bytes);
-}
-
-namespace {
-
 llama::PromptCacheOptions ToPromptCache(Napi::Env env, const Napi::Value& value) {
   const auto object = ToObject(env, value, "promptCache");
   llama::PromptCacheOptions options;
   options.folder = String(object, "folder");
   options.max_bytes = ToBytes(env, object.Get("maxBytes"), "maxBytes");
-  if (!object.Get("minTokens").IsUndefined()) options.n_least = Int(object, "minTokens", 1);
+  if (Has(object, "minTokens")) options.n_least = Int(object, "minTokens", 1);
   return options;
-}
-
-ggml_type ToKvType(const Napi::Object& object, const char* key) {
-  const auto name = String(object, key);
-  for (const auto type : {GGML_TYPE_F16, GGML_TYPE_BF16, GGML_TYPE_Q8_0, GGML_TYPE_Q5_1, GGML_TYPE_Q5_0, GGML_TYPE_Q4_1,
-                          GGML_TYPE_Q4_0}) {
-    if (name == ggml_type_name(type)) return type;
-  }
-  throw Napi::TypeError::New(object.Env(), std::string(key) + " must be f16, bf16, q8_0, q5_1, q5_0, q4_1 or q4_0");
 }
 
 float Positive(const Napi::Object& object, const char* key) {
@@ -178,6 +138,13 @@ llama::RopeScaling ToRopeScaling(Napi::Env env, const Napi::Value& value) {
 
 }  // namespace
 
+uint64_t ToBytes(Napi::Env env, const Napi::Value& value, const char* name) {
+  const double n_bytes = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : NAN;
+  if (!(n_bytes >= 0 && n_bytes <= 1e18))
+    throw Napi::RangeError::New(env, std::string(name) + " must be a number from 0");
+  return static_cast<uint64_t>(n_bytes);
+}
+
 llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   const auto object = ToObject(env, value, "options");
   llama::LoadOptions options;
@@ -188,23 +155,22 @@ llama::LoadOptions ToLlamaLoadOptions(Napi::Env env, Napi::Value value) {
   options.n_sequences = Int(object, "maxSequences", 1, static_cast<int32_t>(llama_max_parallel_sequences()));
   options.n_prefill_per_step = Int(object, "prefillTokensPerStep", 1, 65536);
   if (Has(object, "passTokens")) options.n_ubatch = Int(object, "passTokens", 32, 65536);
-  if (!object.Get("guessedTokensPerStep").IsUndefined())
-    options.n_drafted = Int(object, "guessedTokensPerStep", 0, 256);
-  if (!object.Get("draftModelPath").IsUndefined()) options.draft_model_path = String(object, "draftModelPath");
-  if (!object.Get("leastGuessProbability").IsUndefined())
+  if (Has(object, "guessedTokensPerStep")) options.n_drafted = Int(object, "guessedTokensPerStep", 0, 256);
+  if (Has(object, "draftModelPath")) options.draft_model_path = String(object, "draftModelPath");
+  if (Has(object, "leastGuessProbability"))
     options.least_draft_probability = Probability(object, "leastGuessProbability");
-  if (!object.Get("readerTimeoutMs").IsUndefined())
+  if (Has(object, "readerTimeoutMs"))
     options.reader_timeout = std::chrono::milliseconds(Int(object, "readerTimeoutMs", 1));
-  options.key_type = ToKvType(object, "keyType");
-  options.value_type = ToKvType(object, "valueType");
-  if (!object.Get("totalCells").IsUndefined()) options.n_cells = Int(object, "totalCells", 0);
+  options.key_type = FromName(object, "keyType", kKvTypes);
+  options.value_type = FromName(object, "valueType", kKvTypes);
+  if (Has(object, "totalCells")) options.n_cells = Int(object, "totalCells", 0);
   if (Has(object, "keepsAllWindows")) options.keeps_all_windows = object.Get("keepsAllWindows").ToBoolean();
-  if (!object.Get("promptCache").IsUndefined()) options.prompt_cache = ToPromptCache(env, object.Get("promptCache"));
-  if (!object.Get("keptBytes").IsUndefined()) options.n_kept_bytes = ToBytes(env, object.Get("keptBytes"), "keptBytes");
+  if (Has(object, "promptCache")) options.prompt_cache = ToPromptCache(env, object.Get("promptCache"));
+  if (Has(object, "keptBytes")) options.n_kept_bytes = ToBytes(env, object.Get("keptBytes"), "keptBytes");
   options.adapters = OptionalList<std::string>(object, "adapters",
                                                [](const Napi::Value& item) { return item.ToString().Utf8Value(); });
-  if (!object.Get("projectorPath").IsUndefined()) options.projector_path = String(object, "projectorPath");
-  if (!object.Get("chatTemplate").IsUndefined()) options.chat_template = String(object, "chatTemplate");
+  if (Has(object, "projectorPath")) options.projector_path = String(object, "projectorPath");
+  if (Has(object, "chatTemplate")) options.chat_template = String(object, "chatTemplate");
   return options;
 }
 
@@ -217,7 +183,7 @@ llama::Request ToLlamaRequest(const Napi::CallbackInfo& info) {
   request.terms = ToRequestTerms(object);
   request.sampling = ToSamplingParams(object);
   request.adapter = ToAdapterUse(object);
-  request.overflow = ToOverflow(object);
+  if (Has(object, "overflow")) request.overflow = FromName(object, "overflow", kOverflows);
   return request;
 }
 

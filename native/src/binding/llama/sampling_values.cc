@@ -1,4 +1,4 @@
-#include "binding/llama/sampling_values.h"
+#include "binding/llama/llama_values.h"
 
 #include <cmath>
 #include <limits>

@@ -1,5 +1,3 @@
-#include "binding/whisper/engine_wrap.h"
-
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -9,48 +7,51 @@
 #include <vector>
 
 #include "binding/at_exit.h"
-#include "binding/whisper/audio_values.h"
+#include "binding/exports.h"
 #include "binding/js_queue.h"
-#include "binding/request_values.h"
+#include "binding/engine_object.h"
+#include "binding/promise_work.h"
 #include "binding/values.h"
+#include "binding/whisper/audio_values.h"
 #include "core/whisper/whisper_engine.h"
 
 namespace aana {
 namespace {
 
-using EnginePtr = std::shared_ptr<WhisperEngine>;
+Napi::Object ToJs(Napi::Env env, const WhisperToken& token) {
+  auto entry = Napi::Object::New(env);
+  entry.Set("id", token.id);
+  entry.Set("bytes", ToBuffer(env, token.bytes));
+  entry.Set("logprob", token.log_probability);
+  return entry;
+}
 
-Napi::Array ToJs(Napi::Env env, const std::vector<WhisperToken>& tokens) {
-  auto list = Napi::Array::New(env, tokens.size());
-  for (size_t i = 0; i < tokens.size(); i++) {
-    auto entry = Napi::Object::New(env);
-    entry.Set("id", tokens[i].id);
-    entry.Set("bytes", Napi::Buffer<char>::Copy(env, tokens[i].bytes.data(), tokens[i].bytes.size()));
-    entry.Set("logprob", tokens[i].log_probability);
-    list.Set(static_cast<uint32_t>(i), entry);
-  }
-  return list;
+Napi::Object ToJs(Napi::Env env, const WhisperWord& word) {
+  auto entry = Napi::Object::New(env);
+  entry.Set("word", word.word);
+  entry.Set("start", word.start);
+  entry.Set("end", word.end);
+  entry.Set("probability", word.probability);
+  return entry;
+}
+
+Napi::Object ToJs(Napi::Env env, const Language& language) {
+  auto entry = Napi::Object::New(env);
+  entry.Set("language", language.code);
+  entry.Set("probability", language.probability);
+  return entry;
 }
 
 Napi::Object ToJs(Napi::Env env, const WhisperSegment& segment) {
-  auto words = Napi::Array::New(env, segment.words.size());
-  for (size_t i = 0; i < segment.words.size(); i++) {
-    const auto& word = segment.words[i];
-    auto entry = Napi::Object::New(env);
-    entry.Set("word", word.word);
-    entry.Set("start", word.start);
-    entry.Set("end", word.end);
-    entry.Set("probability", word.probability);
-    words.Set(static_cast<uint32_t>(i), entry);
-  }
+  const auto to_js = [env](const auto& item) { return ToJs(env, item); };
   auto entry = Napi::Object::New(env);
   entry.Set("text", segment.text);
   entry.Set("start", segment.start);
   entry.Set("end", segment.end);
   entry.Set("averageLogProbability", segment.average_log_probability);
   entry.Set("noSpeechProbability", segment.no_speech_probability);
-  entry.Set("words", words);
-  if (!segment.tokens.empty()) entry.Set("tokens", ToJs(env, segment.tokens));
+  entry.Set("words", ToArray(env, segment.words, to_js));
+  if (!segment.tokens.empty()) entry.Set("tokens", ToArray(env, segment.tokens, to_js));
   if (!segment.language.empty()) {
     entry.Set("language", segment.language);
     entry.Set("languageProbability", segment.language_probability);
@@ -58,46 +59,20 @@ Napi::Object ToJs(Napi::Env env, const WhisperSegment& segment) {
   return entry;
 }
 
-Napi::Array ToJs(Napi::Env env, const std::vector<Language>& languages) {
-  auto list = Napi::Array::New(env, languages.size());
-  for (size_t i = 0; i < languages.size(); i++) {
-    auto entry = Napi::Object::New(env);
-    entry.Set("language", languages[i].code);
-    entry.Set("probability", languages[i].probability);
-    list.Set(static_cast<uint32_t>(i), entry);
-  }
-  return list;
-}
-
 Napi::Object ToJs(Napi::Env env, const WhisperResult& result) {
-  auto segments = Napi::Array::New(env, result.segments.size());
-  for (size_t i = 0; i < result.segments.size(); i++)
-    segments.Set(static_cast<uint32_t>(i), ToJs(env, result.segments[i]));
+  const auto to_js = [env](const auto& item) { return ToJs(env, item); };
   auto entry = Napi::Object::New(env);
-  entry.Set("segments", segments);
+  entry.Set("segments", ToArray(env, result.segments, to_js));
   entry.Set("language", result.language);
   entry.Set("languageProbability", result.language_probability);
-  if (!result.languages.empty()) entry.Set("allLanguageProbs", ToJs(env, result.languages));
+  if (!result.languages.empty()) entry.Set("allLanguageProbs", ToArray(env, result.languages, to_js));
   return entry;
 }
 
-Napi::Value Failure(Napi::Env env, const char* code, const std::string& message, Fault fault = Fault::kDeployment) {
-  auto error = Napi::Error::New(env, message);
-  error.Set("code", Napi::String::New(env, code));
-  error.Set("fault", Napi::String::New(env, NameOf(fault)));
-  return error.Value();
-}
-
-std::vector<SpeechRegion> ReadClips(const Napi::Array& list) {
-  std::vector<SpeechRegion> clips;
-  for (uint32_t i = 0; i < list.Length(); i++) {
-    const Napi::Value value = list.Get(i);
-    if (!value.IsObject()) throw Napi::TypeError::New(list.Env(), "a clip is not an object");
-    const auto clip = value.As<Napi::Object>();
-    const auto sample = [&](const char* key) { return static_cast<int64_t>(Number(clip, key, 0, kMaxSamples)); };
-    clips.push_back({sample("begin"), clip.Has("end") ? sample("end") : static_cast<int64_t>(kMaxSamples)});
-  }
-  return clips;
+SpeechRegion ReadClip(const Napi::Value& value) {
+  const auto clip = ToObject(value.Env(), value, "a clip");
+  const auto sample = [&](const char* key) { return static_cast<int64_t>(Number(clip, key, 0, kMaxSamples)); };
+  return {sample("begin"), clip.Has("end") ? sample("end") : static_cast<int64_t>(kMaxSamples)};
 }
 
 // Of the durations that rules for speech have.
@@ -132,11 +107,9 @@ WhisperParams ReadParams(const Napi::Object& object) {
   const auto flag = [&](const char* key, bool& value) {
     if (object.Get(key).IsBoolean()) value = object.Get(key).ToBoolean();
   };
-  const auto list = [&](const char* key, auto& values) {
-    if (!object.Get(key).IsArray()) return;
-    values.clear();
-    const auto array = object.Get(key).As<Napi::Array>();
-    for (uint32_t i = 0; i < array.Length(); i++) values.push_back(array.Get(i).ToNumber());
+  const auto list = [&]<class Item>(const char* key, std::vector<Item>& values) {
+    const auto read = [](const Napi::Value& item) -> Item { return item.ToNumber(); };
+    if (object.Get(key).IsArray()) values = OptionalList<Item>(object, key, read);
   };
   text("language", params.language);
   flag("translate", params.translate);
@@ -174,7 +147,7 @@ WhisperParams ReadParams(const Napi::Object& object) {
   text("appendPunctuations", params.append_punctuations);
   flag("vad", params.vad);
   if (object.Has("speech")) params.speech = ReadSpeechRules(ToObject(object.Env(), object.Get("speech"), "speech"));
-  if (object.Get("clips").IsArray()) params.clips = ReadClips(object.Get("clips").As<Napi::Array>());
+  if (object.Get("clips").IsArray()) params.clips = OptionalList<SpeechRegion>(object, "clips", ReadClip);
   if (object.Get("maxWindows").IsNumber())
     params.max_windows = std::max(0, object.Get("maxWindows").ToNumber().Int32Value());
   return params;
@@ -193,115 +166,37 @@ WhisperOptions ReadOptions(const Napi::Object& object) {
   return options;
 }
 
-// A request whose promise is open. JavaScript thread only.
-struct Waiting {
-  Napi::Promise::Deferred deferred;
-  Napi::FunctionReference on_segment = {};
-  Napi::FunctionReference on_progress = {};
+constexpr Named<TranscriptionEnd> kEndCodes[] = {
+    {"cancelled", TranscriptionEnd::kCancelled},
+    {"deadline-exceeded", TranscriptionEnd::kOverdue},
+    {"unreadable-audio", TranscriptionEnd::kUnreadable},
+    {"failed", TranscriptionEnd::kFailed},
 };
 
-// The part of the wrap that posted functions use, because they may run after the wrap was collected.
-struct WaitingRequests {
-  std::unordered_map<uint64_t, Waiting> by_ticket;
-};
+void Settle(const Napi::Promise::Deferred& deferred, const TranscriptionOutcome& outcome) {
+  const auto env = deferred.Env();
+  if (outcome.end == TranscriptionEnd::kDone) return deferred.Resolve(ToJs(env, outcome.result));
+  const auto* const code = NameOf(outcome.end, kEndCodes);
+  if (outcome.end == TranscriptionEnd::kCancelled)
+    return deferred.Reject(Failure(env, code, "the transcription was cancelled", Fault::kCancelled));
+  deferred.Reject(Failure(env, code, outcome.error, outcome.fault));
+}
 
-class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
+// JavaScript's side of an engine, on JavaScript's thread. It keeps Node running, and itself alive, while it has
+// requests.
+class WhisperSession : public std::enable_shared_from_this<WhisperSession> {
  public:
-  static Napi::Object Create(Napi::Env env, EnginePtr engine) {
-    const auto constructor =
-        DefineClass(env, "WhisperEngine",
-                    {
-                        InstanceMethod<&WhisperEngineWrap::Transcribe>("transcribe"),
-                        InstanceMethod<&WhisperEngineWrap::CancelTranscription>("cancelTranscription"),
-                        InstanceMethod<&WhisperEngineWrap::Close>("close"),
-                        InstanceAccessor<&WhisperEngineWrap::Info>("info"),
-                        InstanceAccessor<&WhisperEngineWrap::Steps>("steps"),
-                        InstanceAccessor<&WhisperEngineWrap::Busy>("busy"),
-                        InstanceAccessor<&WhisperEngineWrap::Beats>("beats"),
-                    });
-    return constructor.New({Napi::External<EnginePtr>::New(env, &engine)});
+  WhisperSession(Napi::Env env, std::shared_ptr<WhisperEngine> engine)
+      : env_(env), engine_(std::move(engine)), queue_(std::make_shared<JsQueue>(env, "aana whisper")) {
+    AddAtExit(env_, OnExit, this);
   }
+  ~WhisperSession() { Release(); }
+  WhisperSession(const WhisperSession&) = delete;
+  WhisperSession& operator=(const WhisperSession&) = delete;
 
-  explicit WhisperEngineWrap(const Napi::CallbackInfo& info)
-      : ObjectWrap(info),
-        engine_(*info[0].As<Napi::External<EnginePtr>>().Data()),
-        queue_(std::make_shared<JsQueue>(info.Env(), "aana whisper")),
-        waiting_(std::make_shared<WaitingRequests>()) {
-    AddAtExit(info.Env(), OnEnvironmentEnd, this);
-  }
+  const std::shared_ptr<WhisperEngine>& engine() const { return engine_; }
 
-  ~WhisperEngineWrap() override {
-    if (!ended_) RemoveAtExit(Env(), OnEnvironmentEnd, this);
-    Release();
-  }
-
- private:
-  static void OnEnvironmentEnd(void* self) {
-    static_cast<WhisperEngineWrap*>(self)->ended_ = true;
-    static_cast<WhisperEngineWrap*>(self)->Release();
-  }
-
-  void Release() {
-    engine_->Close();
-    queue_->Close();
-    waiting_->by_ticket.clear();
-  }
-
-  // Returns a promise that is settled when the engine ends the request of `ticket`. Keeps this object and the process
-  // alive until then.
-  Napi::Value Await(Napi::Env env, uint64_t ticket, WhisperEngine::OnEnd* on_end) {
-    const auto deferred = Napi::Promise::Deferred::New(env);
-    waiting_->by_ticket.emplace(ticket, Waiting{deferred});
-    if (waiting_->by_ticket.size() == 1) {
-      queue_->Ref(env);
-      Ref();
-    }
-    *on_end = [this, queue = queue_, waiting = waiting_, ticket](TranscriptionOutcome outcome) {
-      // Shared, because a posted function must be copyable.
-      auto shared = std::make_shared<TranscriptionOutcome>(std::move(outcome));
-      queue->Post([this, waiting, ticket, shared](Napi::Env call_env) {
-        const auto found = waiting->by_ticket.find(ticket);
-        if (found == waiting->by_ticket.end()) return;
-        const auto settled = found->second.deferred;
-        waiting->by_ticket.erase(found);
-        if (waiting->by_ticket.empty()) {
-          queue_->Unref(call_env);
-          Unref();
-        }
-        switch (shared->end) {
-          case TranscriptionEnd::kDone:
-            settled.Resolve(ToJs(call_env, shared->result));
-            break;
-          case TranscriptionEnd::kCancelled:
-            settled.Reject(Failure(call_env, "cancelled", "the transcription was cancelled", Fault::kCancelled));
-            break;
-          case TranscriptionEnd::kOverdue:
-            settled.Reject(Failure(call_env, "deadline-exceeded", shared->error, shared->fault));
-            break;
-          case TranscriptionEnd::kUnreadable:
-            settled.Reject(Failure(call_env, "unreadable-audio", shared->error, shared->fault));
-            break;
-          case TranscriptionEnd::kFailed:
-            settled.Reject(Failure(call_env, "failed", shared->error, shared->fault));
-            break;
-        }
-      });
-    };
-    return deferred.Promise();
-  }
-
-  // Returns a function for any thread that calls `listener` of the request with a value, while its promise is open.
-  template <class Value, class ToValue>
-  std::function<void(const Value&)> ToListener(uint64_t ticket, Napi::FunctionReference Waiting::* listener,
-                                               ToValue to_value) {
-    return [queue = queue_, waiting = waiting_, ticket, listener, to_value](const Value& value) {
-      queue->Post([waiting, ticket, listener, to_value, value](Napi::Env env) {
-        const auto found = waiting->by_ticket.find(ticket);
-        if (found != waiting->by_ticket.end()) (found->second.*listener).Call({to_value(env, value)});
-      });
-    };
-  }
-
+  // Returns a promise that is settled when the engine ends the request.
   Napi::Value Transcribe(const Napi::CallbackInfo& info) {
     const auto env = info.Env();
     const auto id = static_cast<uint64_t>(info[0].ToNumber().Int64Value());
@@ -309,95 +204,120 @@ class WhisperEngineWrap : public Napi::ObjectWrap<WhisperEngineWrap> {
     auto params = ReadParams(info[2].ToObject());
     auto terms = ToRequestTerms(info[2].ToObject());
     const auto ticket = next_ticket_++;
+    auto& request = requests_.emplace(ticket, Request{Napi::Promise::Deferred(env)}).first->second;
+    if (!std::exchange(keep_alive_, shared_from_this())) queue_->Ref(env);
     WhisperEngine::Listener listener;
-    auto promise = Await(env, ticket, &listener.on_end);
-    auto& open = waiting_->by_ticket.at(ticket);
+    // Shared, because a posted function must be copyable.
+    listener.on_end = [this, post = ToPost(ticket)](TranscriptionOutcome outcome) {
+      post([this, outcome = std::make_shared<TranscriptionOutcome>(std::move(outcome))](auto found) {
+        const auto settled = found->second.deferred;
+        requests_.erase(found);
+        if (requests_.empty()) {
+          keep_alive_ = nullptr;
+          queue_->Unref(env_);
+        }
+        Settle(settled, *outcome);
+      });
+    };
     if (info[3].IsFunction()) {
-      open.on_segment = Napi::Persistent(info[3].As<Napi::Function>());
-      listener.on_segment = ToListener<WhisperSegment>(
-          ticket, &Waiting::on_segment,
-          [](Napi::Env call_env, const WhisperSegment& segment) { return ToJs(call_env, segment); });
+      request.on_segment = Napi::Persistent(info[3].As<Napi::Function>());
+      listener.on_segment = [this, post = ToPost(ticket)](const WhisperSegment& segment) {
+        post([this, segment](auto found) { found->second.on_segment.Call({ToJs(env_, segment)}); });
+      };
     }
     if (info[4].IsFunction()) {
-      open.on_progress = Napi::Persistent(info[4].As<Napi::Function>());
-      listener.on_progress = ToListener<double>(ticket, &Waiting::on_progress, [](Napi::Env call_env, double fraction) {
-        return Napi::Number::New(call_env, fraction);
-      });
+      request.on_progress = Napi::Persistent(info[4].As<Napi::Function>());
+      listener.on_progress = [this, post = ToPost(ticket)](double fraction) {
+        post([this, fraction](auto found) { found->second.on_progress.Call({Napi::Number::New(env_, fraction)}); });
+      };
     }
     engine_->Transcribe(id, std::move(audio), std::move(params), std::move(terms), std::move(listener));
-    return promise;
+    return request.deferred.Promise();
   }
-
-  void CancelTranscription(const Napi::CallbackInfo& info) {
-    engine_->Cancel(static_cast<uint64_t>(info[0].ToNumber().Int64Value()));
-  }
-
-  Napi::Value Info(const Napi::CallbackInfo& info) {
-    auto entry = Napi::Object::New(info.Env());
-    entry.Set("multilingual", engine_->info().multilingual);
-    entry.Set("vocabularySize", engine_->info().vocabulary_size);
-    entry.Set("type", engine_->info().type);
-    return entry;
-  }
-
-  Napi::Value Steps(const Napi::CallbackInfo& info) {
-    return Napi::Number::New(info.Env(), static_cast<double>(engine_->steps()));
-  }
-
-  Napi::Value Busy(const Napi::CallbackInfo& info) { return Napi::Boolean::New(info.Env(), engine_->IsBusy()); }
-
-  Napi::Value Beats(const Napi::CallbackInfo& info) {
-    return Napi::Number::New(info.Env(), static_cast<double>(engine_->beats()));
-  }
-
-  Napi::Value Close(const Napi::CallbackInfo& info) {
-    class Closing : public Napi::AsyncWorker {
-     public:
-      Closing(Napi::Env env, EnginePtr engine)
-          : AsyncWorker(env), deferred(Napi::Promise::Deferred::New(env)), engine_(std::move(engine)) {}
-      const Napi::Promise::Deferred deferred;
-
-     private:
-      void Execute() override { engine_->Close(); }  // waits for running windows
-      void OnOK() override { deferred.Resolve(Env().Undefined()); }
-      void OnError(const Napi::Error& error) override { deferred.Reject(error.Value()); }
-      EnginePtr engine_;
-    };
-    auto* closing = new Closing(info.Env(), engine_);  // deletes itself
-    auto promise = closing->deferred.Promise();
-    closing->Queue();
-    return promise;
-  }
-
-  const EnginePtr engine_;
-  const std::shared_ptr<JsQueue> queue_;
-  const std::shared_ptr<WaitingRequests> waiting_;
-  uint64_t next_ticket_ = 1;
-  bool ended_ = false;
-};
-
-class EngineLoading : public Napi::AsyncWorker {
- public:
-  EngineLoading(Napi::Env env, WhisperOptions options)
-      : AsyncWorker(env), deferred(Napi::Promise::Deferred::New(env)), options_(std::move(options)) {}
-  const Napi::Promise::Deferred deferred;
 
  private:
-  void Execute() override { engine_ = std::make_shared<WhisperEngine>(std::move(options_)); }
-  void OnOK() override { deferred.Resolve(WhisperEngineWrap::Create(Env(), std::move(engine_))); }
-  void OnError(const Napi::Error& error) override { deferred.Reject(Failure(Env(), "failed", error.Message())); }
+  struct Request {
+    Napi::Promise::Deferred deferred;
+    Napi::FunctionReference on_segment = {};
+    Napi::FunctionReference on_progress = {};
+  };
+  using Requests = std::unordered_map<uint64_t, Request>;
+  using Call = std::function<void(Requests::iterator)>;
 
-  WhisperOptions options_;
-  EnginePtr engine_;
+  static void OnExit(void* self) {
+    auto& session = *static_cast<WhisperSession*>(self);
+    const auto alive = std::exchange(session.keep_alive_, nullptr);
+    session.Release();
+  }
+
+  // Returns a function for any thread that runs a function on JavaScript's thread with the request of the ticket, while
+  // its promise is open.
+  std::function<void(Call)> ToPost(uint64_t ticket) {
+    return [weak = weak_from_this(), queue = queue_, ticket](Call call) {
+      queue->Post([weak, ticket, call = std::move(call)](Napi::Env) {
+        const auto session = weak.lock();
+        if (!session) return;
+        if (const auto found = session->requests_.find(ticket); found != session->requests_.end()) call(found);
+      });
+    };
+  }
+
+  void Release() {
+    if (std::exchange(is_released_, true)) return;
+    engine_->Close();
+    queue_->Close();
+    requests_.clear();
+    RemoveAtExit(env_, OnExit, this);
+  }
+
+  const napi_env env_;
+  const std::shared_ptr<WhisperEngine> engine_;
+  const std::shared_ptr<JsQueue> queue_;
+  Requests requests_;  // whose promises are open
+  std::shared_ptr<WhisperSession> keep_alive_;
+  uint64_t next_ticket_ = 1;
+  bool is_released_ = false;
 };
+
+Napi::Object MakeWhisperObject(Napi::Env env, const std::shared_ptr<WhisperSession>& session) {
+  auto object = Napi::Object::New(env);
+  AddMethod(object, session, "transcribe",
+            [](WhisperSession& of, const Napi::CallbackInfo& info) { return of.Transcribe(info); });
+  AddMethod(object, session, "cancelTranscription", [](WhisperSession& of, const Napi::CallbackInfo& info) {
+    of.engine()->Cancel(static_cast<uint64_t>(info[0].ToNumber().Int64Value()));
+    return info.Env().Undefined();
+  });
+  AddMethod(object, session, "close", [](WhisperSession& of, const Napi::CallbackInfo& info) {
+    const auto close = [engine = of.engine()] {
+      engine->Close();  // waits for running windows
+      return true;
+    };
+    return RunWork(info.Env(), close,
+                   [](const Napi::Promise::Deferred& deferred, bool) { deferred.Resolve(deferred.Env().Undefined()); });
+  });
+  AddGetter(object, session, "steps",
+            [](const WhisperSession& of) { return static_cast<double>(of.engine()->steps()); });
+  AddGetter(object, session, "busy", [](const WhisperSession& of) { return of.engine()->IsBusy(); });
+  AddGetter(object, session, "beats",
+            [](const WhisperSession& of) { return static_cast<double>(of.engine()->beats()); });
+  const auto model = session->engine()->info();
+  auto info = Napi::Object::New(env);
+  info.Set("multilingual", model.multilingual);
+  info.Set("vocabularySize", model.vocabulary_size);
+  info.Set("type", model.type);
+  object.Set("info", info);
+  return object;
+}
 
 }  // namespace
 
 Napi::Value LoadWhisper(const Napi::CallbackInfo& info) {
-  auto* loading = new EngineLoading(info.Env(), ReadOptions(info[0].ToObject()));  // deletes itself
-  auto promise = loading->deferred.Promise();
-  loading->Queue();
-  return promise;
+  return RunWork(
+      info.Env(), [options = ReadOptions(info[0].ToObject())] { return std::make_shared<WhisperEngine>(options); },
+      [](const Napi::Promise::Deferred& deferred, std::shared_ptr<WhisperEngine>& engine) {
+        const auto env = deferred.Env();
+        deferred.Resolve(MakeWhisperObject(env, std::make_shared<WhisperSession>(env, std::move(engine))));
+      });
 }
 
 }  // namespace aana

@@ -15,23 +15,9 @@ namespace {
 constexpr int32_t kMaxTexts = 256;
 constexpr int32_t kAborted = 2;
 
-enum llama_pooling_type ToLlama(Pooling pooling) {
-  switch (pooling) {
-    case Pooling::kMean:
-      return LLAMA_POOLING_TYPE_MEAN;
-    case Pooling::kCls:
-      return LLAMA_POOLING_TYPE_CLS;
-    case Pooling::kLast:
-      return LLAMA_POOLING_TYPE_LAST;
-    case Pooling::kRank:
-      return LLAMA_POOLING_TYPE_RANK;
-  }
-  return LLAMA_POOLING_TYPE_MEAN;
-}
-
 // Whether the model's scores are the probabilities of "yes" and "no".
 bool HasProbabilities(const Model& model) {
-  const auto architecture = MetadataOf(model, "general.architecture").value_or("");
+  const auto architecture = MetadataOf(model.get(), "general.architecture").value_or("");
   return architecture == "qwen3" || architecture == "qwen3vl";
 }
 
@@ -42,8 +28,8 @@ bool HasClassifier(const std::string& path) {
                     gguf_find_tensor(header.get(), "cls.weight") >= 0);
 }
 
-Pooling ChooseRank(const Model& model, const std::string& path) {
-  if (StatedPooling(model) != Pooling::kRank) {
+enum llama_pooling_type ChooseRank(const Model& model, const std::string& path) {
+  if (StatedPooling(model) != LLAMA_POOLING_TYPE_RANK) {
     throw LoadError("model file " + path + " is not a reranker: its file does not state the pooling \"rank\"");
   }
   // Without it llama.cpp would return numbers of the last layer as scores.
@@ -53,22 +39,22 @@ Pooling ChooseRank(const Model& model, const std::string& path) {
     throw LoadError("model file " + path + " is not a reranker: it has " + std::to_string(n_scores) +
                     " scores for a text");
   }
-  return Pooling::kRank;
+  return LLAMA_POOLING_TYPE_RANK;
 }
 
-Pooling ChooseEmbedding(const Model& model, const EmbeddingOptions& options) {
+enum llama_pooling_type ChooseEmbedding(const Model& model, const EmbeddingOptions& options) {
   const auto stated = StatedPooling(model);
-  if (stated == Pooling::kRank)
+  if (stated == LLAMA_POOLING_TYPE_RANK)
     throw LoadError("model file " + options.model_path + " is a reranker: use it with a LlamaRerankDeployment");
   if (!options.pooling && !stated) {
     throw LoadError("model file " + options.model_path +
                     " is not a model for embeddings: its file states no pooling. If it is one, set the pooling to "
                     "mean, cls or last");
   }
-  return options.pooling.value_or(stated.value_or(Pooling::kMean));
+  return options.pooling.value_or(stated.value_or(LLAMA_POOLING_TYPE_MEAN));
 }
 
-Pooling ChoosePooling(const Model& model, const EmbeddingOptions& options) {
+enum llama_pooling_type ChoosePooling(const Model& model, const EmbeddingOptions& options) {
   if (llama_model_has_encoder(model.get()) && llama_model_has_decoder(model.get())) {
     throw LoadError("model file " + options.model_path +
                     " is an encoder with a decoder; only one of both can be used for embeddings");
@@ -78,8 +64,9 @@ Pooling ChoosePooling(const Model& model, const EmbeddingOptions& options) {
 
 // Whether a token may attend to later ones, as far as the file states it.
 bool IsNonCausal(const Model& model) {
-  const auto architecture = MetadataOf(model, "general.architecture").value_or("");
-  return MetadataOf(model, architecture + ".attention.causal") == "false" || !llama_model_has_decoder(model.get());
+  const auto architecture = MetadataOf(model.get(), "general.architecture").value_or("");
+  return MetadataOf(model.get(), architecture + ".attention.causal") == "false" ||
+         !llama_model_has_decoder(model.get());
 }
 
 int32_t MostTokens(const Model& model, const EmbeddingOptions& options) {
@@ -100,10 +87,12 @@ llama_context_params PlannedContext(const EmbeddingOptions& options) {
 
 Encoder::Encoder(const Model& model, const EmbeddingOptions& options, ggml_abort_callback abort, void* abort_data)
     : model_(model), pooling_(ChoosePooling(model, options)), n_context_(MostTokens(model, options)) {
-  n_values_ = static_cast<size_t>(pooling_ == Pooling::kRank ? static_cast<int32_t>(llama_model_n_cls_out(model.get()))
-                                                             : llama_model_n_embd_out(model.get()));
+  n_values_ =
+      static_cast<size_t>(pooling_ == LLAMA_POOLING_TYPE_RANK ? static_cast<int32_t>(llama_model_n_cls_out(model.get()))
+                                                              : llama_model_n_embd_out(model.get()));
   // Only the last vector of a text can be computed from its parts.
-  const bool is_last = pooling_ == Pooling::kLast || (pooling_ == Pooling::kRank && HasProbabilities(model));
+  const bool is_last =
+      pooling_ == LLAMA_POOLING_TYPE_LAST || (pooling_ == LLAMA_POOLING_TYPE_RANK && HasProbabilities(model));
   const bool is_whole = IsNonCausal(model) || !is_last;
   MakeContext(options, is_whole, abort, abort_data);
   // A model without keys and values is not causal, even where its file does not say so.
@@ -117,7 +106,7 @@ void Encoder::MakeContext(const EmbeddingOptions& options, bool is_whole, ggml_a
   n_texts_ = static_cast<size_t>(std::clamp(n_batch_ / 2, 1, kMaxTexts));
   auto params = ContextParams(options, abort, abort_data);
   params.embeddings = true;
-  params.pooling_type = ToLlama(pooling_);
+  params.pooling_type = pooling_;
   params.n_ctx = static_cast<uint32_t>(std::max(n_batch_, n_context_));
   params.n_batch = params.n_ubatch = static_cast<uint32_t>(n_batch_);
   params.n_seq_max = static_cast<uint32_t>(n_texts_);
@@ -141,7 +130,7 @@ EmbeddingModelInfo Encoder::Describe() const {
       .n_batch = n_batch_,
       .n_values = static_cast<int32_t>(n_values_),
       .pooling = pooling_,
-      .has_probabilities = pooling_ == Pooling::kRank && HasProbabilities(model_),
+      .has_probabilities = pooling_ == LLAMA_POOLING_TYPE_RANK && HasProbabilities(model_),
   };
   return info;
 }

@@ -50,7 +50,7 @@ class Encoder {
   int32_t Compute();
 
   const Model& model_;
-  const Pooling pooling_;
+  const enum llama_pooling_type pooling_;
   const int32_t n_context_;
   size_t n_values_ = 0;
   int32_t n_batch_ = 0;

@@ -38,7 +38,7 @@ void CheckAdapter(const Model& model, const std::string& path) {
   if (TextOf(header, path, "general.type") != "adapter" || TextOf(header, path, "adapter.type") != "lora") {
     throw LoadError("file " + path + " is not a LoRA adapter");
   }
-  const auto wanted = MetadataOf(model, "general.architecture").value_or("");
+  const auto wanted = MetadataOf(model.get(), "general.architecture").value_or("");
   const auto architecture = TextOf(header, path, "general.architecture");
   if (architecture != wanted) {
     throw LoadError("adapter file " + path + " is for a model of the architecture " + architecture + ", not " + wanted);

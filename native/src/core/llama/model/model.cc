@@ -64,20 +64,6 @@ int64_t Cells(const LoadOptions& options, int32_t n_context) {
   return options.n_cells <= 0 ? n_most : std::clamp<int64_t>(options.n_cells, n_context, n_most);
 }
 
-llama_split_mode ToLlama(SplitMode mode) {
-  switch (mode) {
-    case SplitMode::kNone:
-      return LLAMA_SPLIT_MODE_NONE;
-    case SplitMode::kLayer:
-      return LLAMA_SPLIT_MODE_LAYER;
-    case SplitMode::kRow:
-      return LLAMA_SPLIT_MODE_ROW;
-    case SplitMode::kTensor:
-      return LLAMA_SPLIT_MODE_TENSOR;
-  }
-  return LLAMA_SPLIT_MODE_LAYER;
-}
-
 llama_load_mode LoadModeOf(const ModelOptions& options) {
   if (options.is_mapped) return options.is_locked ? LLAMA_LOAD_MODE_MMAP_MLOCK : LLAMA_LOAD_MODE_MMAP;
   return options.is_locked ? LLAMA_LOAD_MODE_MLOCK : LLAMA_LOAD_MODE_NONE;
@@ -131,7 +117,7 @@ Model::Model(const ModelOptions& options, const LoadProgress& progress,
   params.n_gpu_layers = DeviceOfProcessor(options) ? -1 : options.n_gpu_layers;
   if (!devices.empty()) params.devices = devices.data();
   // Where nothing lies on a GPU there is nothing to split, and llama.cpp refuses some of the modes.
-  params.split_mode = UsesGpu(options) ? ToLlama(options.split_mode) : LLAMA_SPLIT_MODE_LAYER;
+  params.split_mode = UsesGpu(options) ? options.split_mode : LLAMA_SPLIT_MODE_LAYER;
   params.main_gpu = options.main_gpu;
   if (!tensor_split.empty()) {
     tensor_split.resize(std::max(tensor_split.size(), llama_max_devices()));
@@ -233,10 +219,9 @@ std::string Model::Piece(llama_token token, bool has_control_texts) const {
 namespace {
 
 llama_flash_attn_type FlashTypeOf(const ModelOptions& options) {
-  if (options.flash_attention == FlashAttention::kOff) return LLAMA_FLASH_ATTN_TYPE_DISABLED;
   // Every processor can.
-  return options.flash_attention == FlashAttention::kAuto && UsesGpu(options) ? LLAMA_FLASH_ATTN_TYPE_AUTO
-                                                                              : LLAMA_FLASH_ATTN_TYPE_ENABLED;
+  const bool is_certain = options.flash_attention == LLAMA_FLASH_ATTN_TYPE_AUTO && !UsesGpu(options);
+  return is_certain ? LLAMA_FLASH_ATTN_TYPE_ENABLED : options.flash_attention;
 }
 
 }  // namespace
@@ -300,7 +285,7 @@ Context::Context(const Model& model, const LoadOptions& options, ggml_abort_call
       n_batch_(std::max(options.n_ubatch, options.n_prefill_per_step + Outputs(options))),
       is_unified_(IsUnified(options)),
       has_streams_(!is_unified_ || !model.CanRollBack()) {
-  if (options.flash_attention == FlashAttention::kOff && ggml_is_quantized(options.value_type)) {
+  if (options.flash_attention == LLAMA_FLASH_ATTN_TYPE_DISABLED && ggml_is_quantized(options.value_type)) {
     throw LoadError("values in " + std::string(ggml_type_name(options.value_type)) +
                     " need flash attention, which is off");
   }

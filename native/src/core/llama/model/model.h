@@ -18,20 +18,6 @@
 
 namespace aana::llama {
 
-enum class FlashAttention {
-  kAuto,  // where the processors of the model can
-  kOn,
-  kOff,  // then the values cannot be quantized
-};
-
-// What is divided when a model lies on several GPUs.
-enum class SplitMode {
-  kNone,    // nothing: all of it lies on one GPU
-  kLayer,   // layers
-  kRow,     // each matrix, by rows, where the backend can
-  kTensor,  // each tensor, computed on all GPUs at the same time, where the backend and the model can
-};
-
 // The file of a model and where it is computed.
 struct ModelOptions {
   std::string model_path;
@@ -39,13 +25,15 @@ struct ModelOptions {
   int32_t n_gpu_layers = -1;  // -1: all
   // Names of the GPUs to use, as ListDevices has them; empty: all that the process sees.
   std::vector<std::string> devices;
-  SplitMode split_mode = SplitMode::kLayer;
+  // What is divided between several GPUs; with rows and tensors, where the backend and the model can.
+  llama_split_mode split_mode = LLAMA_SPLIT_MODE_LAYER;
   int32_t main_gpu = 0;             // the one of the GPUs that has all of it when nothing is split
   std::vector<float> tensor_split;  // the part of each GPU; empty: by their free memory
   // As many layers are put on the GPUs as fit there beside the context (LayerFit), in place of n_gpu_layers. There is
   // no tensor_split then.
   bool fits_gpu_layers = false;
-  FlashAttention flash_attention = FlashAttention::kAuto;
+  // Automatic: where the processors of the model can. Without it the values cannot be quantized.
+  llama_flash_attn_type flash_attention = LLAMA_FLASH_ATTN_TYPE_AUTO;
   bool is_mapped = true;   // the weights stay in the file, which is mapped
   bool is_locked = false;  // the weights are kept in memory, as far as the limit of the process allows
   // File of the weights as our kernels need them, which processes share. Made if it does not exist. Empty: none.

@@ -1,20 +1,18 @@
 #include "core/llama/model/shifting.h"
 
-#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+
+#include "core/llama/model/purpose.h"
 
 namespace aana::llama {
 namespace {
 
 // Returns a number of the model's metadata, named without its architecture; 0 when there is none.
 int32_t NumberOf(const llama_model* model, const std::string& name) {
-  std::array<char, 128> text{};
-  if (llama_model_meta_val_str(model, "general.architecture", text.data(), text.size()) < 0) return 0;
-  const auto key = std::string(text.data()) + "." + name;
-  if (llama_model_meta_val_str(model, key.c_str(), text.data(), text.size()) < 0) return 0;
-  return static_cast<int32_t>(std::strtol(text.data(), nullptr, 10));
+  const auto key = MetadataOf(model, "general.architecture").value_or("") + "." + name;
+  return static_cast<int32_t>(std::strtol(MetadataOf(model, key).value_or("").c_str(), nullptr, 10));
 }
 
 // Whether the positions turn the whole of each key.

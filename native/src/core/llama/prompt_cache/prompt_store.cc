@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr int kVersion = 2;
 // The files of a model; a split one has several.
 std::vector<std::string> FilesOf(const Model& model, const std::string& path) {
-  const int n_files = std::atoi(MetadataOf(model, "split.count").value_or("").c_str());
+  const int n_files = std::atoi(MetadataOf(model.get(), "split.count").value_or("").c_str());
   if (n_files <= 1) return {path};
   std::array<char, 4096> prefix{};
   for (int at = 0; at < n_files; at++) {
@@ -46,7 +46,7 @@ std::string KvName(const LoadOptions& options) {
   const std::string values = ggml_type_name(options.value_type);
   // Without flash attention the values lie in another order.
   return (keys == values ? keys : keys + "," + values) +
-         (options.flash_attention == FlashAttention::kOff ? " turned" : "");
+         (options.flash_attention == LLAMA_FLASH_ATTN_TYPE_DISABLED ? " turned" : "");
 }
 
 // Keys are kept with their positions.
