@@ -92,12 +92,14 @@ export class RateLimits {
   }
 
   #limitsOf(path: string, template: string | undefined): NamedLimit[] {
+    if (this.#endpoints.length === 0) return [];
     const [own, wide] = [plain(path), template === undefined ? undefined : plain(template)];
     const endpoint = this.#endpoints.find((one) => matchesPattern(one.path, own, wide));
     return endpoint ? [[endpoint.pattern, endpoint.limit]] : [];
   }
 
   #take({ userId, keyId, address }: RateSharer, limits: readonly NamedLimit[]): NamedVerdict[] {
+    if (!limits.some(([, limit]) => limit)) return [];
     const sharer = userId === null ? `address ${clientNetwork(address)}` : `user ${userId}`;
     const policies: string[] = [];
     const checks: RateCheck[] = [];

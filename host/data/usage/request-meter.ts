@@ -29,8 +29,8 @@ export interface MeteredEnd {
   readonly status?: number | undefined;
 }
 
-/** The end with the whole time in milliseconds, and the moment as ISO 8601. */
-type TimedEnd = MeteredEnd & { readonly ms: number; readonly time: string };
+/** The end with the whole time in milliseconds, and the moment in milliseconds since 1970. */
+type TimedEnd = MeteredEnd & { readonly ms: number; readonly at: number };
 
 /** Takes the records of a request, together. */
 export type TakeRecords = (records: readonly UsageRecord[]) => void;
@@ -48,7 +48,7 @@ interface Sums {
 /** Measures one request. Its records are written when it and all of its calls have ended. */
 export class RequestMeter implements PartMeter {
   readonly #request: MeteredRequest;
-  readonly #take: TakeRecords;
+  readonly #take: TakeRecords | undefined;
   readonly #startedAt = performance.now();
   readonly #sums = new Map<string, Sums>();
   readonly #partEnd: Omit<MeteredEnd, 'outcome'> | undefined;
@@ -61,7 +61,8 @@ export class RequestMeter implements PartMeter {
   #allowance: TokenAllowance | undefined;
   #owner: (() => Pick<MeteredEnd, 'userId' | 'keyId'>) | undefined;
 
-  constructor(request: MeteredRequest, take: TakeRecords, partEnd?: Omit<MeteredEnd, 'outcome'>) {
+  /** Without `take` nobody wants the records, and none are made. */
+  constructor(request: MeteredRequest, take: TakeRecords | undefined, partEnd?: Omit<MeteredEnd, 'outcome'>) {
     this.#request = request;
     this.#take = take;
     this.#partEnd = partEnd;
@@ -137,7 +138,7 @@ export class RequestMeter implements PartMeter {
 
   /** Called once, when the request has ended. */
   finish(end: MeteredEnd): void {
-    this.#end ??= { ms: performance.now() - this.#startedAt, time: new Date().toISOString(), ...end };
+    this.#end ??= { ms: performance.now() - this.#startedAt, at: Date.now(), ...end };
     this.#write();
   }
 
@@ -153,7 +154,7 @@ export class RequestMeter implements PartMeter {
   }
 
   #write(): void {
-    if (!this.#end || this.#open > 0 || this.#isWritten || !this.#hasRun) return;
+    if (!this.#take || !this.#end || this.#open > 0 || this.#isWritten || !this.#hasRun) return;
     this.#isWritten = true;
     const used: [string | null, Sums | undefined][] = [...this.#sums];
     if (used.length === 0) used.push([null, undefined]);
@@ -162,7 +163,7 @@ export class RequestMeter implements PartMeter {
   }
 
   #record(
-    { userId, keyId, route, outcome, status, ms, time, source = this.#request.source }: TimedEnd,
+    { userId, keyId, route, outcome, status, ms, at, source = this.#request.source }: TimedEnd,
     deployment: string | null,
     sums: Sums | undefined,
     isFirst: boolean,
@@ -170,7 +171,7 @@ export class RequestMeter implements PartMeter {
     const { requestId, attempt } = this.#request;
     return {
       id: attempt === undefined ? newId() : idOf(attempt, deployment),
-      time,
+      time: new Date(at).toISOString(),
       source,
       request_id: requestId,
       user_id: userId,

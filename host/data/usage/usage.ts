@@ -79,12 +79,11 @@ export class Usage {
 
   /** Begins to measure a request. */
   readonly begin = (request: MeteredRequest): RequestMeter =>
-    new RequestMeter(request, (records) => this.#take(records));
+    new RequestMeter(request, this.#file || this.#outbox ? this.#take : undefined);
 
-  #take(records: readonly UsageRecord[]): void {
-    if (!this.#file && !this.#outbox) return;
+  readonly #take = (records: readonly UsageRecord[]): void => {
     this.#telemetry.made(records.length);
     this.#file?.add(records.map((record) => JSON.stringify(record)));
     this.#outbox?.add(records);
-  }
+  };
 }
