@@ -51,7 +51,7 @@ export function cors(options: CorsOptions): Guard {
   const allowedHeaders = options.allow_headers.join(', ');
   const allowedMethods = options.allow_methods.includes('*') ? METHODS : options.allow_methods.join(', ');
 
-  return async (ctx, next) => {
+  return (ctx, next) => {
     // The application around this one has already decided.
     if (ctx.res.hasHeader('access-control-allow-origin')) return next();
     if (isConfigured && !isOpen) ctx.vary('Origin');
@@ -78,6 +78,7 @@ export function cors(options: CorsOptions): Guard {
       ctx.set('access-control-allow-headers', allowsEveryHeader ? wanted : allowedHeaders);
     ctx.set('access-control-max-age', String(MAX_AGE_S));
     ctx.status = 204;
+    return Promise.resolve();
   };
 }
 

@@ -48,8 +48,8 @@ export function guardsOf(options: HttpAppOptions, listensAt?: string): readonly 
   ];
 }
 
-/** Passes a request through all guards to `last`. */
-export function passGuards(guards: readonly Guard[], ctx: Context, last: () => Promise<void>): Promise<void> {
-  const [guard, ...rest] = guards;
-  return guard ? guard(ctx, () => passGuards(rest, ctx, last)) : last();
+/** Passes a request through the guards from the one at `from` to `last`. */
+export function passGuards(guards: readonly Guard[], ctx: Context, last: () => Promise<void>, from = 0): Promise<void> {
+  const guard = guards[from];
+  return guard ? guard(ctx, () => passGuards(guards, ctx, last, from + 1)) : last();
 }

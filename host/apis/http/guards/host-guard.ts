@@ -38,15 +38,19 @@ export function hostGuard({ allowedHosts, listensAt, hasApiKeys }: HostGuardOpti
     isIP(name) !== 0 ||
     isOwnName(name) ||
     allowedHosts.some((pattern) => matches(pattern.toLowerCase(), name));
+  const check = (header: string): void => {
+    const name = nameOf(header);
+    if (!isAllowed(name)) throw notAllowed(name);
+  };
   const isConfigured = allowedHosts.length > 0;
   return (ctx, next) => {
     const mayBeBrowser = LOOPBACK.test(ctx.req.socket.remoteAddress ?? '');
     const isEncrypted = 'encrypted' in ctx.req.socket || (ctx.protocol === 'https' && !mayBeBrowser);
     if (!isConfigured && (hasApiKeys || isEncrypted)) return next();
     checked.add(ctx.req);
-    // Browsers always send a name.
-    const wrong = [...(mayBeBrowser ? [ctx.get('host')] : []), ctx.host].map(nameOf).find((name) => !isAllowed(name));
-    if (wrong !== undefined) throw notAllowed(wrong);
+    const [sent, meant] = [ctx.get('host'), ctx.host];
+    if (mayBeBrowser && sent !== meant) check(sent); // browsers always send a name
+    check(meant);
     return next();
   };
 }
