@@ -58,7 +58,7 @@ export async function readBody(
   large = NO_LARGE_PARTS,
 ): Promise<RequestBody> {
   const options = { limits, large, tempDir, artifactsDir };
-  const type = ctx.is('multipart/form-data', 'application/x-www-form-urlencoded', 'application/json', '+json');
+  const type = ctx.is('application/json', 'multipart/form-data', 'application/x-www-form-urlencoded', '+json');
   if (type === null) throw noBody();
   if (type === false && ctx.get('content-type') !== '') {
     throw new HttpError(
@@ -76,9 +76,9 @@ export async function readBody(
   if (Number(ctx.get('content-length')) > limit) throw jsonTooLarge(limit);
   letBodyCome(ctx);
   const bytes = await readAll(ctx.req, limit);
-  await betweenSteps(bytes.length);
+  if (isLarge(bytes)) await nextTurn();
   const text = decodeUtf8(bytes);
-  await betweenSteps(bytes.length);
+  if (isLarge(bytes)) await nextTurn();
   // `curl -d` calls JSON a form.
   const isJson = !isForm || looksLikeObject(text);
   if (isJson && text.trim() === '') throw noBody();
@@ -96,12 +96,10 @@ export async function readBody(
 const LARGE_BODY_BYTES = 1 << 20;
 
 /**
- * Lets others be answered, because decoding, counting, parsing and checking a large body take tens of milliseconds
- * each.
+ * Whether decoding, counting, parsing and checking a body take tens of milliseconds each, so that others must be
+ * answered between them.
  */
-async function betweenSteps(bytes: number): Promise<void> {
-  if (bytes > LARGE_BODY_BYTES) await nextTurn();
-}
+const isLarge = ({ length }: Uint8Array | string): boolean => length > LARGE_BODY_BYTES;
 
 async function bodyOf(json: string, options: BodyOptions): Promise<RequestBody> {
   return { input: await inputOf(json, options), files: new Map(), [Symbol.asyncDispose]: async () => {} };
@@ -109,9 +107,9 @@ async function bodyOf(json: string, options: BodyOptions): Promise<RequestBody> 
 
 async function inputOf(json: string, { limits, large }: BodyOptions): Promise<unknown> {
   checkJson(json, limits, large.keys);
-  await betweenSteps(json.length);
+  if (isLarge(json)) await nextTurn();
   const input = parseJson(json);
-  await betweenSteps(json.length);
+  if (isLarge(json)) await nextTurn();
   return input;
 }
 
@@ -123,7 +121,7 @@ export function checkEncodings(ctx: Context): void {
       'UnsupportedMediaType',
       `content encoding ${JSON.stringify(encoding)} is not supported: send the request without encoding`,
     );
-  const { charset } = ctx.request;
+  const charset = ctx.get('content-type').includes(';') ? ctx.request.charset : '';
   if (charset !== '' && !/^(utf-?8|us-ascii)$/i.test(charset))
     throw new HttpError('UnsupportedMediaType', `charset ${JSON.stringify(charset)} is not supported: send UTF-8`);
 }
@@ -201,7 +199,7 @@ async function formBody(ctx: Context, options: BodyOptions): Promise<RequestBody
     const text = decodeUtf8(fields.find(({ name }) => name === 'body')?.value ?? Buffer.alloc(0));
     const unknown = fields.map(({ name }) => name).filter((name) => name !== 'body');
     checkFields(unknown, text.trim() !== '');
-    await betweenSteps(text.length);
+    if (isLarge(text)) await nextTurn();
     const input = await inputOf(text, options);
     return { input, files, [Symbol.asyncDispose]: () => form[Symbol.asyncDispose]() };
   } catch (error) {

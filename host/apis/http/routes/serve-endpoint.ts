@@ -26,7 +26,7 @@ export async function serveEndpoint(ctx: Context, found: ServedEndpoint, options
   const isForLater = !isGet && isDeferred(ctx, found);
   // A cache does not know who asked. An answer that is bytes can say something else.
   if (isGet) ctx.set('cache-control', 'no-store');
-  await found.admit?.({ defer: isForLater });
+  if (found.admit) await found.admit({ defer: isForLater });
   if (isForLater && options.tasks) await admitDeferred(ctx, options.tasks);
   await using body = isGet ? noRequestBody : await readBody(ctx, options.limits, options.tempDir, options.artifactsDir);
   // A newer version of the endpoint may have replaced this one while the body arrived. From here to the start of the
