@@ -32,10 +32,13 @@ export function logHider(
     ...(shown === undefined || shown.length < SHORTEST_KEY ? [] : [shown, encodeURIComponent(shown)]),
     ...parts,
   ];
-  const template = endpoint?.path ?? ctx.path;
-  return (text) =>
-    secrets.reduce(
+  const { path } = ctx;
+  const template = endpoint?.path ?? path;
+  return (text) => {
+    const shownPath = template === path ? text : text.replaceAll(path, () => template);
+    return secrets.reduce(
       (rest, secret) => rest.replaceAll(secret, HIDDEN),
-      text.replaceAll(ctx.path, () => template).replaceAll(OWN_KEY, `${API_KEY_PREFIX}${HIDDEN}`),
+      shownPath.replaceAll(OWN_KEY, `${API_KEY_PREFIX}${HIDDEN}`),
     );
+  };
 }

@@ -9,7 +9,7 @@ const REQUEST_ID = /^[\w.:-]{1,128}$/;
 export function takeRequestId(ctx: Context): string {
   const given = ctx.get('x-request-id');
   const id = REQUEST_ID.test(given) ? given : newId();
-  ctx.set('x-request-id', id);
+  ctx.res.setHeader('x-request-id', id);
   return id;
 }
 

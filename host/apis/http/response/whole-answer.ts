@@ -19,7 +19,7 @@ export function sendOutput(ctx: Context, endpoint: ServedEndpoint, output: strin
     ctx.vary(CALLER); // the plugin may let caches keep it
     ctx.body = bytes.bytes;
   } else {
-    ctx.type = 'application/json';
+    ctx.res.setHeader('content-type', 'application/json; charset=utf-8');
     ctx.body = output;
   }
 }
